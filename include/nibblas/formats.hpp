@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nibblas/dtype.hpp"
+#include "nibblas/export.hpp"
+#include "nibblas/status.hpp"
+#include "nibblas/views.hpp"
+
+namespace nibblas {
+
+/// IEEE 754 binary16 <-> f32; subnormals exact, round to nearest even, NaN stays a quiet NaN.
+NIBBLAS_API float f16_to_f32(std::uint16_t h) noexcept;
+NIBBLAS_API std::uint16_t f32_to_f16(float f) noexcept;
+/// bfloat16 <-> f32; round to nearest even, NaN stays a quiet NaN.
+NIBBLAS_API float bf16_to_f32(std::uint16_t h) noexcept;
+NIBBLAS_API std::uint16_t f32_to_bf16(float f) noexcept;
+
+/// Bytes of one row of K elements. Errors: shape_mismatch when K is not a multiple of the block or the size
+/// overflows; unsupported for bitnet_b158, whose rows need not be byte-aligned (use tensor_bytes).
+NIBBLAS_API Result<std::size_t> row_bytes(DType dtype, std::size_t K) noexcept;
+
+/// Bytes of a dense N x K tensor, bitnet_b158's trailing scale included. Errors as row_bytes.
+NIBBLAS_API Result<std::size_t> tensor_bytes(DType dtype, std::size_t N, std::size_t K) noexcept;
+
+/// Does the view describe readable memory: dtype, K, stride, extent, pointer? Looks at no weight byte.
+NIBBLAS_API Status check_view(const WeightView& w) noexcept;
+
+/// check_view, then every block: names the row and block of a scale that is NaN or Inf or of a code the format
+/// does not have (ternary code 3).
+NIBBLAS_API Status validate(const WeightView& w) noexcept;
+
+/// Decodes rows [row0, row0 + out.rows) of w to f32, bit-exact with ggml. out.cols == w.K.
+NIBBLAS_API Status dequantize(const WeightView& w, std::size_t row0, MatrixView out) noexcept;
+
+/// Encodes x (N x K) into out, dense rows; out.size() >= tensor_bytes(dtype, N, K). Errors: invalid_argument naming row
+/// and column of a non-finite element, unsupported for a format that has no encoder. out is untouched on error.
+NIBBLAS_API Status quantize(DType dtype, ConstMatrixView x, std::span<std::byte> out) noexcept;
+NIBBLAS_API bool can_quantize(DType dtype) noexcept;
+
+}  // namespace nibblas

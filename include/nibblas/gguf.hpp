@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "nibblas/dtype.hpp"
+#include "nibblas/export.hpp"
+#include "nibblas/status.hpp"
+#include "nibblas/views.hpp"
+
+// GGUF files (versions 2 and 3), in the target nibblas::gguf.
+
+namespace nibblas::gguf {
+
+struct Tensor {
+  std::string name;
+  std::vector<std::uint64_t> ne;  ///< ne[0] is the contiguous dimension: K of a weight
+  std::uint32_t type = 0;         ///< ggml's id
+  std::span<const std::byte> data;
+
+  /// "q4_k", "iq2_xxs", ... or "type 77": every id that ggml ever gave out has its name.
+  NIBBLAS_API std::string type_name() const;
+  /// The tensor as N x K weights: a 1-D one has N = 1; dimensions above the second are stacked as rows. Errors:
+  /// unsupported, naming the type, for formats that nibblas does not have.
+  NIBBLAS_API Result<WeightView> weights() const;
+};
+
+using Value = std::variant<std::uint64_t, std::int64_t, double, bool, std::string>;
+
+/// A metadata entry. Arrays keep their element count; their elements are checked, not stored.
+struct KeyValue {
+  std::string key;
+  Value value;
+  bool is_array = false;
+  std::uint64_t array_length = 0;
+};
+
+/// An open file, mapped read-only. Every extent is checked against the file's size when it is opened, so the views stay
+/// inside as long as nobody truncates the file. Tensors point into the mapping and live as long as the File.
+class NIBBLAS_API File {
+ public:
+  /// Errors: io_error, invalid_data (with the position), out_of_memory.
+  static Result<File> open(const std::string& path) noexcept;
+  /// The same on bytes in memory, which stay the caller's.
+  static Result<File> parse(std::span<const std::byte> bytes) noexcept;
+
+  File(File&&) noexcept;
+  File& operator=(File&&) noexcept;
+  ~File();
+
+  std::uint32_t version() const noexcept;
+  std::uint64_t alignment() const noexcept;
+  const std::vector<Tensor>& tensors() const noexcept;
+  const std::vector<KeyValue>& metadata() const noexcept;
+  const Tensor* find(std::string_view name) const noexcept;
+  const KeyValue* find_key(std::string_view key) const noexcept;
+
+ private:
+  struct Impl;
+  explicit File(std::unique_ptr<Impl> impl) noexcept;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nibblas::gguf
