@@ -1,19 +1,37 @@
-# nibblas_add_isa(<name> [flags...]): compiles src/isa/<name>.cpp, the only kind of file with instruction-set flags,
-# into the library. Optimised in every configuration: an unoptimised kernel would emit out-of-line template functions
-# that the linker may share with baseline code. LTO is off for the same reason.
+include(CheckCXXCompilerFlag)
+
+# nibblas_add_isa(<name> [FLAGS <flag>...] [FORBID <regex>]): compiles src/isa/<name>.cpp, the only kind of file with
+# instruction-set flags, into the library.
+# - Optimised in every configuration: an unoptimised kernel would emit out-of-line template functions that the linker
+#   may share with baseline code. LTO is off for the same reason.
+# - Left out, with a message, when the compiler does not know the flags or NIBBLAS_ISA_<NAME> is off.
+# - FORBID: what must not occur in the object's disassembly (checked by tests/guard).
 function(nibblas_add_isa name)
+  cmake_parse_arguments(ARG "" "FORBID" "FLAGS" ${ARGN})
+  string(TOUPPER ${name} upper)
   set(source ${PROJECT_SOURCE_DIR}/src/isa/${name}.cpp)
   if(NOT EXISTS ${source})
     return()
   endif()
+  if(ARG_FLAGS)
+    option(NIBBLAS_ISA_${upper} "Build the ${name} kernels" ON)
+    string(JOIN " " flags ${ARG_FLAGS})
+    check_cxx_compiler_flag("${flags}" NIBBLAS_COMPILER_HAS_${upper})
+    if(NOT NIBBLAS_ISA_${upper} OR NOT NIBBLAS_COMPILER_HAS_${upper})
+      message(STATUS "nibblas: the ${name} kernels are left out")
+      return()
+    endif()
+  endif()
+
   add_library(nibblas_isa_${name} OBJECT ${source})
   target_include_directories(nibblas_isa_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(nibblas_isa_${name} PRIVATE nibblas_flags)
-  target_compile_options(nibblas_isa_${name} PRIVATE ${ARGN} $<$<NOT:$<CONFIG:Release>>:-O2> -fno-lto)
-  target_compile_definitions(nibblas_isa_${name} PRIVATE NIBBLAS_STATIC)
+  target_compile_options(nibblas_isa_${name} PRIVATE ${ARG_FLAGS} $<$<NOT:$<CONFIG:Release>>:-O2> -fno-lto)
   set_target_properties(nibblas_isa_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_compile_definitions(nibblas_isa_${name} PRIVATE NIBBLAS_STATIC)
   target_sources(nibblas PRIVATE $<TARGET_OBJECTS:nibblas_isa_${name}>)
-  string(TOUPPER ${name} upper)
   target_compile_definitions(nibblas PRIVATE NIBBLAS_HAVE_${upper}=1)
+  set_property(TARGET nibblas_isa_${name} PROPERTY NIBBLAS_FORBID "${ARG_FORBID}")
+  set_property(GLOBAL APPEND PROPERTY NIBBLAS_ISAS ${name})
 endfunction()
