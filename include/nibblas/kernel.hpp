@@ -71,6 +71,7 @@ inline constexpr std::size_t kMaxTilePanels = 64;
 struct TiledKernel {
   std::size_t k_step = 0;        ///< elements; K ranges start at its multiples; a multiple of the layout's block_elems
   std::size_t state_floats = 1;  ///< floats of state per (row, token)
+  std::size_t k_max = SIZE_MAX;  ///< longest K whose integer sums are proved not to overflow
   std::size_t streams = 1;       ///< panels that are best read side by side when few tokens share each weight
   void (*prepare)(const PrepareArgs&) noexcept = nullptr;
   void (*pack)(const PackArgs&) noexcept = nullptr;

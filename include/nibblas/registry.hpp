@@ -28,6 +28,7 @@ struct KernelRequest {
   std::string_view provider = {};  ///< only this one (else a status); case-insensitive
   bool allow_tolerance = false;    ///< kernels without the canonical bits may be chosen
   std::uint32_t layout_id = 0;     ///< the weights' packed layout; 0 = rows as in the file
+  bool tiled_only = false;         ///< X is prepared already, which whole kernels cannot read
 };
 
 struct Candidate {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builtin_providers.hpp"
+
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+#include "immortal.hpp"
+
+namespace nibblas {
+
+namespace {
+
+// The one list of ISAs. No translation unit registers itself: static linkers drop objects that nobody refers to.
+constexpr const KernelTable* kTables[] = {
+#if defined(NIBBLAS_HAVE_SCALAR)
+    &nibblas_isa_scalar,
+#endif
+#if defined(NIBBLAS_HAVE_AVX2)
+    &nibblas_isa_avx2,
+#endif
+#if defined(NIBBLAS_HAVE_AVX512)
+    &nibblas_isa_avx512,
+#endif
+    nullptr,  // an array cannot be empty, the list can
+};
+constexpr std::size_t kCount = std::size(kTables) - 1;
+
+struct Builtins {
+  template <std::size_t... I>
+  explicit Builtins(std::index_sequence<I...>) noexcept : providers{{TableProvider(*kTables[I])...}} {}
+
+  std::array<TableProvider, kCount> providers;
+};
+
+}  // namespace
+
+Availability TableProvider::available(const CpuInfo& cpu) const {
+  const CpuFeatures missing = cpu.features.missing(table_.needs);
+  if (missing.bits == 0) {
+    return {true, {}};
+  }
+  return {false, "cpu lacks " + to_string(missing)};
+}
+
+std::span<const TableProvider> builtin_providers() noexcept {
+  static Immortal<Builtins> builtins(std::make_index_sequence<kCount>{});
+  return builtins.get().providers;
+}
+
+}  // namespace nibblas

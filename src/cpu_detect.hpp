@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "nibblas/cpu.hpp"
+
+namespace nibblas {
+
+/// What this machine says of itself. One definition an architecture; called once, by host_cpu().
+CpuInfo detect_host_cpu();
+
+/// Linux's view of the caches of one CPU, read from `dir`/index*/{level,type,size}. Sizes that cannot be read, or that
+/// no cache has, are 0.
+CacheInfo caches_from_sysfs(const char* dir) noexcept;
+inline constexpr const char* kSysfsCacheDir = "/sys/devices/system/cpu/cpu0/cache";
+
+/// Drops sizes that no data cache has (hypervisors report zeros, or a whole machine's L3).
+CacheInfo plausible(CacheInfo c) noexcept;
+/// `first` where it is known, `second` elsewhere.
+CacheInfo merge(CacheInfo first, CacheInfo second) noexcept;
+
+// ---- x86 ------------------------------------------------------------------------------------------------------------
+
+struct CpuidRegs {
+  std::uint32_t eax = 0;
+  std::uint32_t ebx = 0;
+  std::uint32_t ecx = 0;
+  std::uint32_t edx = 0;
+};
+
+/// CPUID and XGETBV: the processor's own, or a recording of another one.
+class CpuidSource {
+ public:
+  virtual ~CpuidSource() = default;
+  virtual CpuidRegs leaf(std::uint32_t eax, std::uint32_t ecx) const noexcept = 0;
+  /// Called only when CPUID says OSXSAVE; without it the instruction faults.
+  virtual std::uint64_t xgetbv(std::uint32_t index) const noexcept = 0;
+};
+
+/// Everything CPUID and XCR0 tell. A feature whose registers the operating system does not save is absent.
+CpuInfo detect_x86(const CpuidSource& source);
+
+// ---- aarch64 --------------------------------------------------------------------------------------------------------
+
+/// From Linux's AT_HWCAP and AT_HWCAP2, which already mean "the CPU has it and the kernel supports it".
+CpuFeatures features_from_hwcap(std::uint64_t hwcap, std::uint64_t hwcap2) noexcept;
+
+}  // namespace nibblas

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "fp_environment.hpp"
+
+// The only file that knows threads: workers take chunks of the plan from a counter.
+
+namespace nibblas {
+namespace {
+
+struct Job {
+  const TiledProduct& product;
+  const Activations& x;
+  const MatrixView& y;
+  std::byte* scratch;
+  std::atomic<std::size_t> next;
+  std::atomic<std::uint64_t> weight_bytes{0};
+};
+
+/// Panels that are handed to the kernel together, wherever their bytes are at the moment.
+struct Group {
+  std::size_t size = 0;
+  std::size_t panel[kMaxTilePanels] = {};
+  const std::byte* data[kMaxTilePanels] = {};
+};
+
+class Worker {
+ public:
+  Worker(Job& job, std::size_t slot) noexcept
+      : job_(job),
+        product_(job.product),
+        plan_(job.product.plan),
+        layout_(panel_layout(job.product.weights.dtype())),
+        state_(reinterpret_cast<float*>(job.scratch + slot * product_.scratch.total())),
+        packed_(job.scratch + slot * product_.scratch.total() + product_.scratch.state) {}
+
+  ~Worker() { job_.weight_bytes.fetch_add(weight_bytes_, std::memory_order_relaxed); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void run_chunk(std::size_t chunk) noexcept {
+    const Range panels = plan_.chunk_panels(chunk);
+    const Range tiles = plan_.chunk_tiles(chunk);
+    Group group;
+    for (std::size_t g = 0; g < plan_.groups(panels); ++g) {
+      group.size = plan_.group_size(panels, g);
+      for (std::size_t i = 0; i < group.size; ++i) group.panel[i] = plan_.group_panel(panels, g, i);
+      if (plan_.pack_once) pack(group, 0, product_.input.K);
+      for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) run_tile(group, tile, tile == tiles.begin);
+    }
+  }
+
+ private:
+  void run_tile(Group& group, std::size_t tile, bool first) noexcept {
+    const std::size_t K = product_.input.K;
+    TileArgs a;
+    a.panels = group.data;
+    a.n_panels = group.size;
+    a.x = job_.x.tile(tile);
+    a.tokens = job_.x.tokens(tile);
+    a.K = K;
+    a.state = state_;
+    for (std::size_t k0 = 0; k0 < K; k0 += plan_.k_chunk) {
+      a.k0 = k0;
+      a.k1 = std::min(k0 + plan_.k_chunk, K);
+      locate(group, a.k0, a.k1);
+      product_.kernel->tiled.tile(a);
+      if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
+    }
+    store(group, tile);
+  }
+
+  /// Where blocks [k0, k1) of the group lie; packs them when they are still rows of a file.
+  void locate(Group& group, std::size_t k0, std::size_t k1) noexcept {
+    if (product_.weights.packed != nullptr) {
+      for (std::size_t i = 0; i < group.size; ++i) {
+        group.data[i] = product_.weights.packed->panel(group.panel[i]) + layout_.range_bytes(0, k0);
+      }
+    } else if (plan_.pack_once) {
+      for (std::size_t i = 0; i < group.size; ++i) group.data[i] = slot(i) + layout_.range_bytes(0, k0);
+    } else {
+      pack(group, k0, k1);
+    }
+  }
+
+  void pack(Group& group, std::size_t k0, std::size_t k1) noexcept {
+    for (std::size_t i = 0; i < group.size; ++i) {
+      product_.kernel->tiled.pack({product_.weights.view, group.panel[i] * kPanelRows, k0, k1, slot(i)});
+      group.data[i] = slot(i);
+    }
+  }
+
+  std::byte* slot(std::size_t i) const noexcept { return packed_ + i * (product_.scratch.packed / plan_.group); }
+
+  /// Finished sums to Y; a last panel has rows that do not exist.
+  void store(const Group& group, std::size_t tile) noexcept {
+    const std::size_t slot_floats = product_.input.state_floats * kPanelRows;
+    const std::size_t tokens = job_.x.tokens(tile);
+    const std::size_t N = product_.input.N;
+    for (std::size_t t = 0; t < tokens; ++t) {
+      float* y = job_.y.data + (job_.x.first_token(tile) + t) * job_.y.stride;
+      for (std::size_t i = 0; i < group.size; ++i) {
+        const std::size_t row = group.panel[i] * kPanelRows;
+        const float* sums = state_ + (i * tokens + t) * slot_floats;
+        if (row + kPanelRows <= N) {
+          std::memcpy(y + row, sums, kPanelRows * sizeof(float));
+        } else {
+          std::memcpy(y + row, sums, (N - row) * sizeof(float));
+        }
+      }
+    }
+  }
+
+  Job& job_;
+  const TiledProduct& product_;
+  const TilePlan& plan_;
+  const PanelLayout& layout_;
+  float* state_;
+  std::byte* packed_;
+  std::uint64_t weight_bytes_ = 0;
+};
+
+/// Worker `slot`: its own chunk first, then whatever is left.
+void work(void* arg, std::size_t slot) noexcept {
+  Job& job = *static_cast<Job*>(arg);
+  const FpEnvironment env;
+  Worker worker(job, slot);
+  const std::size_t chunks = job.product.plan.chunks();
+  for (std::size_t c = slot; c < chunks; c = job.next.fetch_add(1, std::memory_order_relaxed)) worker.run_chunk(c);
+}
+
+}  // namespace
+
+TiledProduct make_product(const Kernel& kernel, const WeightSource& w, std::size_t M, const Context& context,
+                          const TileOverride& force) noexcept {
+  TiledProduct p;
+  p.kernel = &kernel;
+  p.weights = w;
+  p.input.M = M;
+  p.input.N = w.N();
+  p.input.K = w.K();
+  p.input.weights = w.dtype();
+  p.input.compute = kernel.key.compute;
+  p.input.zero_copy = w.view != nullptr;
+  p.input.k_step = kernel.tiled.k_step;
+  p.input.state_floats = kernel.tiled.state_floats;
+  p.input.streams = kernel.tiled.streams;
+  p.input.threads = executor_of(context).concurrency();
+  p.input.caches = caches_of(context);
+  p.input.force = force;
+  p.plan = plan(p.input);
+  p.scratch = worker_scratch(p.input, p.plan);
+  return p;
+}
+
+std::uint64_t run(const TiledProduct& product, const Activations& x, const MatrixView& y, std::byte* scratch,
+                  Executor& executor) noexcept {
+  Job job{product, x, y, scratch, product.plan.threads};
+  executor.parallel_for(product.plan.threads, {work, &job});
+  return job.weight_bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace nibblas

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/codecs/codec.hpp"
+
+namespace nibblas {
+namespace {
+
+template <class Isa>
+struct Q4_0 {
+  static constexpr DType dtype = DType::q4_0;
+  static constexpr std::size_t scales_per_32 = 1;
+  static constexpr bool has_min = false;
+  static constexpr int max_code = 15;
+  static constexpr int offset = 8;
+
+  template <std::size_t Sub>
+  static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
+    nibbles<Isa>(block + column * Isa::lanes * 4, w);
+  }
+  template <std::size_t Sub>
+  static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+    s.scale[0] = Isa::load_f16(block + 4 * 64 + column * Isa::lanes * 2);
+  }
+};
+
+}  // namespace
+}  // namespace nibblas

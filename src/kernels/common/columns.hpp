@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "nibblas/kernel.hpp"
+
+namespace nibblas {
+namespace {
+
+/// Isa::lanes rows of a panel in the current K range: what one register accumulates.
+struct ColumnRef {
+  const std::byte* blocks;
+  std::size_t column;  ///< which rows of the panel
+  float* state;        ///< of token 0, at this column's first row
+};
+
+/// Columns first .. first + C of the tile's panels.
+template <class Isa, std::size_t C>
+void fill_columns(const TileArgs& a, std::size_t first, std::size_t state_floats, ColumnRef (&col)[C]) noexcept {
+  constexpr std::size_t per_panel = kPanelRows / Isa::lanes;
+  for (std::size_t c = 0; c < C; ++c) {
+    const std::size_t panel = (first + c) / per_panel;
+    const std::size_t column = (first + c) % per_panel;
+    col[c] = {a.panels[panel], column, a.state + panel * a.tokens * state_floats * kPanelRows + column * Isa::lanes};
+  }
+}
+
+/// Up to this many tokens the weights come from memory faster than they are used: ask for them ahead.
+inline constexpr std::size_t kFewTokens = 4;
+inline constexpr std::size_t kPrefetchAhead = 2048;  // bytes
+
+}  // namespace
+}  // namespace nibblas

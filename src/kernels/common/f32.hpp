@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "kernels/common/columns.hpp"
+#include "nibblas/kernel.hpp"
+
+// f32, f16 and bf16 weights on f32 activations x[K][T], for any Isa, in the canonical order: p per 64 elements, q per
+// 1024, acc. State of a (row, token): acc, then q.
+
+namespace nibblas {
+namespace {
+
+/// Weight k of each row.
+template <class Isa, DType W>
+[[gnu::always_inline]] inline typename Isa::F load_weights(const std::byte* p) noexcept {
+  if constexpr (W == DType::f32) return Isa::load(reinterpret_cast<const float*>(p));
+  if constexpr (W == DType::f16) return Isa::load_f16(p);
+  if constexpr (W == DType::bf16) return Isa::load_bf16(p);
+}
+
+/// C columns x T tokens; T * C sums and C weights are in registers, a broadcast serves C columns.
+template <class Isa, DType W, std::size_t C, std::size_t T>
+void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0) noexcept {
+  using F = typename Isa::F;
+  constexpr std::size_t k_bytes = panel_layout(W).block_bytes;
+  constexpr std::size_t column_bytes = k_bytes / kPanelRows * Isa::lanes;
+  const auto* x = reinterpret_cast<const float*>(a.x) + token0;
+  for (std::size_t k = a.k0; k < a.k1; k += 64) {
+    const std::size_t n = std::min<std::size_t>(64, a.k1 - k);
+    F p[T][C];
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::zero();
+    }
+    const std::byte* w[C];
+    for (std::size_t c = 0; c < C; ++c) w[c] = col[c].blocks + (k - a.k0) * k_bytes + col[c].column * column_bytes;
+    for (std::size_t i = 0; i < n; ++i) {
+      F wk[C];
+      for (std::size_t c = 0; c < C; ++c) {
+        wk[c] = load_weights<Isa, W>(w[c] + i * k_bytes);
+        // One line a step at the most: f16 steps are half a line, a second column of the panel shares it.
+        if (T <= kFewTokens && col[c].column == 0) Isa::prefetch(w[c] + i * k_bytes + kPrefetchAhead);
+      }
+      const float* xk = x + (k + i) * a.tokens;
+      for (std::size_t t = 0; t < T; ++t) {
+        const F xt = Isa::broadcast(xk[t]);
+        for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::fma(xt, wk[c], p[t][c]);
+      }
+    }
+    const bool first = k == 0;
+    const bool fold = (k + n) % 1024 == 0 || k + n == a.K;
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t c = 0; c < C; ++c) {
+        float* acc = col[c].state + (token0 + t) * 2 * kPanelRows;
+        float* q = acc + kPanelRows;
+        F sum = Isa::add(first ? Isa::zero() : Isa::load(q), p[t][c]);
+        if (fold) {
+          const bool fresh = k < 1024;  // nothing was folded into acc before
+          Isa::store(acc, Isa::add(fresh ? Isa::zero() : Isa::load(acc), sum));
+          sum = Isa::zero();
+        }
+        Isa::store(q, sum);
+      }
+    }
+  }
+}
+
+template <class Isa, DType W, std::size_t C, std::size_t MaxT>
+void float_columns(const TileArgs& a, std::size_t first) noexcept {
+  using Block = void (*)(const TileArgs&, const ColumnRef(&)[C], std::size_t) noexcept;
+  static constexpr auto blocks = []<std::size_t... T>(std::index_sequence<T...>) {
+    struct Table {
+      Block block[MaxT];
+    };
+    return Table{{&float_block<Isa, W, C, T + 1>...}};
+  }
+  (std::make_index_sequence<MaxT>{});
+  ColumnRef col[C];
+  fill_columns<Isa, C>(a, first, 2, col);
+  const std::size_t parts = (a.tokens + MaxT - 1) / MaxT;  // as equal as can be
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t t0 = i * a.tokens / parts;
+    const std::size_t t1 = (i + 1) * a.tokens / parts;
+    blocks.block[t1 - t0 - 1](a, col, t0);
+  }
+}
+
+/// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
+template <class Isa, DType W, std::size_t MaxT, std::size_t Wide>
+void float_tile(const TileArgs& a) noexcept {
+  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
+  std::size_t c = 0;
+  if (a.tokens == 1) {
+    for (; c + Wide <= columns; c += Wide) float_columns<Isa, W, Wide, 1>(a, c);
+  }
+  for (; c + 2 <= columns; c += 2) float_columns<Isa, W, 2, MaxT>(a, c);
+  for (; c < columns; ++c) float_columns<Isa, W, 1, MaxT>(a, c);
+}
+
+}  // namespace
+}  // namespace nibblas

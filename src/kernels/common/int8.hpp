@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "kernels/codecs/codec.hpp"
+#include "kernels/common/columns.hpp"
+#include "nibblas/kernel.hpp"
+
+// Integer dots of a block format with q8 activations, for any Isa and Codec, in the canonical order:
+//   acc = fma(float(isum), scale * dx, acc);  acc = fma(-min, dx * float(xsum), acc)
+
+namespace nibblas {
+namespace {
+
+/// One activation block of a tile.
+struct ActBlock {
+  const std::byte* codes;  ///< [T][32]
+  const Int8Token* token;  ///< [T]
+};
+
+inline ActBlock act_block(const std::byte* tile, std::size_t tokens, std::size_t b) noexcept {
+  const std::byte* p = tile + b * tokens * (kActBlock + sizeof(Int8Token));
+  return {p, reinterpret_cast<const Int8Token*>(p + tokens * kActBlock)};
+}
+
+/// C columns with their codes and scales of 32 elements in registers.
+template <class Isa, class Codec, std::size_t C>
+struct DecodedColumns {
+  typename Isa::I w[C][8];
+  BlockScales<Isa> s[C];
+};
+
+/// Where a column's dot of part `Part` (of scales_per_32) starts: -offset * sum of its activations.
+template <class Isa, class Codec, std::size_t Part>
+inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
+  constexpr int o = Codec::offset;
+  static_assert(o == 0 || o == 1 || o == 8 || o == 32 || o == 128);
+  constexpr int shift = o == 1 ? -3 : o == 32 ? 2 : o == 128 ? 4 : 0;
+  if constexpr (o == 0) {
+    return Isa::zero_int();
+  } else if constexpr (Codec::scales_per_32 == 1) {
+    return Isa::template shift32<shift>(Isa::broadcast32(&x.bias));
+  } else if constexpr (Part == 0) {
+    return Isa::template shift32<shift>(Isa::broadcast32(&x.bias_lo));
+  } else {
+    return Isa::template shift32<shift>(Isa::sub32(Isa::broadcast32(&x.bias), Isa::broadcast32(&x.bias_lo)));
+  }
+}
+
+/// acc[c] of one token takes up 32 elements.
+template <class Isa, class Codec, std::size_t C>
+[[gnu::always_inline]] inline void accumulate(const DecodedColumns<Isa, Codec, C>& d, const std::byte* codes,
+                                              const Int8Token& x, typename Isa::F (&acc)[C]) noexcept {
+  constexpr std::size_t parts = Codec::scales_per_32;
+  constexpr std::size_t words = 8 / parts;
+  const auto dx = Isa::broadcast(x.d);
+  const auto part = [&]<std::size_t Part>(std::integral_constant<std::size_t, Part>) {
+    typename Isa::template Dots<Codec::max_code> dots[C];
+    const auto bias = dot_bias<Isa, Codec, Part>(x);
+    for (std::size_t c = 0; c < C; ++c) dots[c].start(bias);
+    [&]<int... Step>(std::integer_sequence<int, Step...>) {
+      (
+          [&] {
+            constexpr std::size_t g = Part * words + Step;
+            const auto xw = Isa::broadcast32(codes + 4 * g);
+            for (std::size_t c = 0; c < C; ++c) dots[c].template step<Step>(d.w[c][g], xw);
+          }(),
+          ...);
+    }
+    (std::make_integer_sequence<int, static_cast<int>(words)>{});
+    for (std::size_t c = 0; c < C; ++c) {
+      acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
+    }
+  };
+  part(std::integral_constant<std::size_t, 0>{});
+  if constexpr (parts == 2) part(std::integral_constant<std::size_t, 1>{});
+  if constexpr (Codec::has_min) {
+    const auto dsum = Isa::broadcast(x.dsum);
+    for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fnma(d.s[c].min, dsum, acc[c]);
+  }
+}
+
+template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+[[gnu::always_inline]] inline void decode(const ColumnRef (&col)[C], std::size_t block_offset,
+                                          DecodedColumns<Isa, Codec, C>& d) noexcept {
+  for (std::size_t c = 0; c < C; ++c) {
+    Codec::template codes<Sub>(col[c].blocks + block_offset, col[c].column, d.w[c]);
+    Codec::template scales<Sub>(col[c].blocks + block_offset, col[c].column, d.s[c]);
+  }
+}
+
+/// f(integral_constant<0>) ... for each 32 elements of a block: where a codec finds them is known when it compiles.
+template <class Codec, class F>
+[[gnu::always_inline]] inline void for_each_sub(F f) noexcept {
+  [&]<std::size_t... Sub>(std::index_sequence<Sub...>) { (f(std::integral_constant<std::size_t, Sub>{}), ...); }
+  (std::make_index_sequence<panel_layout(Codec::dtype).block_elems / kActBlock>{});
+}
+
+/// Few tokens: sums stay in registers, weights stream by once. One column of each panel asks for the block
+/// that lies kPrefetchAhead on.
+template <class Isa, class Codec, std::size_t C, std::size_t T>
+void int8_few(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0) noexcept {
+  constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  typename Isa::F acc[T][C];
+  for (std::size_t t = 0; t < T; ++t) {
+    for (std::size_t c = 0; c < C; ++c) {
+      acc[t][c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state + (token0 + t) * kPanelRows);
+    }
+  }
+  std::size_t offset = 0;
+  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    for (std::size_t c = 0; c < C; ++c) {
+      if (col[c].column != 0) continue;
+      for (std::size_t i = 0; i < layout.block_bytes; i += 64) {
+        Isa::prefetch(col[c].blocks + offset + kPrefetchAhead + i);
+      }
+    }
+    for_each_sub<Codec>([&](auto sub) {
+      DecodedColumns<Isa, Codec, C> d;
+      decode<Isa, Codec, sub()>(col, offset, d);
+      const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
+      for (std::size_t t = 0; t < T; ++t) {
+        accumulate<Isa, Codec, C>(d, x.codes + (token0 + t) * kActBlock, x.token[token0 + t], acc[t]);
+      }
+    });
+  }
+  for (std::size_t t = 0; t < T; ++t) {
+    for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + (token0 + t) * kPanelRows, acc[t][c]);
+  }
+}
+
+/// Many tokens: decoded codes fill the registers and are used for all of them; sums live in L1.
+template <class Isa, class Codec, std::size_t C>
+void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+  constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  if (a.k0 == 0) {
+    for (std::size_t t = 0; t < a.tokens; ++t) {
+      for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
+    }
+  }
+  std::size_t offset = 0;
+  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    for_each_sub<Codec>([&](auto sub) {
+      DecodedColumns<Isa, Codec, C> d;
+      decode<Isa, Codec, sub()>(col, offset, d);
+      const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
+      for (std::size_t t = 0; t < a.tokens; ++t) {
+        typename Isa::F acc[C];
+        for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::load(col[c].state + t * kPanelRows);
+        accumulate<Isa, Codec, C>(d, x.codes + t * kActBlock, x.token[t], acc);
+        for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, acc[c]);
+      }
+    });
+  }
+}
+
+template <class Isa, class Codec, std::size_t C>
+void int8_columns(const TileArgs& a, std::size_t first) noexcept {
+  ColumnRef col[C];
+  fill_columns<Isa, C>(a, first, 1, col);
+  switch (a.tokens) {
+    case 1:
+      return int8_few<Isa, Codec, C, 1>(a, col, 0);
+    case 2:
+      return int8_few<Isa, Codec, C, 2>(a, col, 0);
+    case 3:
+      return int8_few<Isa, Codec, C, 3>(a, col, 0);
+    case 4:
+      return int8_few<Isa, Codec, C, 4>(a, col, 0);
+    default:
+      return int8_many<Isa, Codec, C>(a, col);
+  }
+}
+
+/// The tile function: columns two at a time (one broadcast of the activations serves both), or Wide at a time for one
+/// token, where they are distant panels that memory streams side by side.
+template <class Isa, class Codec, std::size_t Narrow, std::size_t Wide>
+void int8_tile(const TileArgs& a) noexcept {
+  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
+  std::size_t c = 0;
+  if (a.tokens == 1) {
+    for (; c + Wide <= columns; c += Wide) {
+      ColumnRef col[Wide];
+      fill_columns<Isa, Wide>(a, c, 1, col);
+      int8_few<Isa, Codec, Wide, 1>(a, col, 0);
+    }
+  }
+  for (; c + Narrow <= columns; c += Narrow) int8_columns<Isa, Codec, Narrow>(a, c);
+  for (; c < columns; ++c) int8_columns<Isa, Codec, 1>(a, c);
+}
+
+}  // namespace
+}  // namespace nibblas

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "nibblas/kernel.hpp"
+
+// What the kernels of one (family, compute) have in common, so that a table line is a name and three functions.
+
+namespace nibblas {
+namespace {
+
+struct KernelFamily {
+  Compute compute;
+  std::size_t k_step;
+  std::size_t state_floats;
+  std::size_t k_max = SIZE_MAX;
+};
+constexpr KernelFamily kFloatFamily{Compute::f32, 64, 2};
+constexpr KernelFamily kBlock32F32{Compute::f32, 32, 1};
+constexpr KernelFamily kBlock256F32{Compute::f32, 256, 1};
+constexpr KernelFamily kBlock32Int8{Compute::int8, 32, 1};
+constexpr KernelFamily kBlock256Int8{Compute::int8, 256, 1};
+constexpr KernelFamily kBlock256Token{Compute::int8_token, 256, 1};
+/// One int32 sum over all K: 3 * 127 * K < 2^31, whatever the code bytes are.
+constexpr KernelFamily kTensorToken{Compute::int8_token, 32, 1, 5'592'405 / 32 * 32};
+
+constexpr Kernel tiled_kernel(const char* name, DType weights, KernelFamily family,
+                              void (*prepare)(const PrepareArgs&) noexcept, void (*pack)(const PackArgs&) noexcept,
+                              void (*tile)(const TileArgs&) noexcept, CpuFeatures needs = {}, std::size_t streams = 1) {
+  Kernel k;
+  k.key = {Op::matmul, weights, family.compute};
+  k.name = name;
+  k.needs = needs;
+  k.tiled.k_step = family.k_step;
+  k.tiled.state_floats = family.state_floats;
+  k.tiled.k_max = family.k_max;
+  k.tiled.streams = streams;
+  k.tiled.prepare = prepare;
+  k.tiled.pack = pack;
+  k.tiled.tile = tile;
+  return k;
+}
+
+}  // namespace
+}  // namespace nibblas

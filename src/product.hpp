@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "nibblas/matmul.hpp"
+
+// What the entry points of matmul.hpp share: checking a request, choosing its kernel. No threads.
+
+namespace nibblas {
+
+constexpr std::size_t round_up(std::size_t n, std::size_t to) noexcept { return (n + to - 1) / to * to; }
+
+/// W in either form.
+struct WeightSource {
+  const WeightView* view = nullptr;
+  const PackedWeights* packed = nullptr;
+
+  DType dtype() const noexcept { return view != nullptr ? view->dtype : packed->dtype(); }
+  std::size_t N() const noexcept { return view != nullptr ? view->N : packed->N(); }
+  std::size_t K() const noexcept { return view != nullptr ? view->K : packed->K(); }
+  /// 0: rows as in the file.
+  std::uint32_t layout_id() const noexcept { return view != nullptr ? 0 : packed->layout_id(); }
+};
+
+KernelRegistry& registry_of(const Context& context) noexcept;
+Executor& executor_of(const Context& context) noexcept;
+const CacheInfo& caches_of(const Context& context) noexcept;
+
+Status check_weights(const WeightSource& w) noexcept;
+/// Pointer, stride and size of X or Y; `name` is for the message.
+Status check_matrix(const char* name, const ConstMatrixView& m) noexcept;
+/// X (M x K) and Y (M x N) against W.
+Status check_shapes(const WeightSource& w, std::size_t x_rows, std::size_t x_cols, const MatrixView& y) noexcept;
+
+KernelRequest request_for(const WeightSource& w, std::size_t M, const MatmulOptions& options) noexcept;
+/// Errors: unsupported, not_found, a bad registry config.
+Result<const Kernel*> choose_kernel(const Context& context, const KernelRequest& request) noexcept;
+/// The best kernel that works on panels, whatever serves rows.
+Result<const Kernel*> choose_tiled(const Context& context, DType weights, Compute compute,
+                                   std::string_view provider = {}) noexcept;
+
+}  // namespace nibblas

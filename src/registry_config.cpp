@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+
+#include "ascii.hpp"
+#include "registry_snapshot.hpp"
+
+namespace nibblas {
+
+namespace {
+
+constexpr std::string_view kNotHere = "not available here";
+
+std::optional<int> priority_cap(std::span<const Entry> entries, std::string_view max_isa) noexcept {
+  for (const Entry& e : entries) {
+    if (e.member.builtin && ascii_iequals(e.member.name, max_isa)) {
+      return e.member.priority;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string provider_off(const Member& m, const ParsedConfig& config, std::optional<int> cap) {
+  if (!m.availability.usable) {
+    return m.availability.reason.empty() ? std::string(kNotHere) : m.availability.reason;
+  }
+  if (config.disables(m.name)) {
+    return "disabled by NIBBLAS_DISABLE";
+  }
+  if (m.builtin && cap && m.priority > *cap) {
+    return text("above NIBBLAS_MAX_ISA=", config.max_isa);
+  }
+  return {};
+}
+
+std::string kernel_off(const Kernel& k, const ParsedConfig& config, CpuFeatures features) {
+  if (config.disables(k.name)) {
+    return text(k.name, " disabled by NIBBLAS_DISABLE");
+  }
+  const CpuFeatures missing = features.missing(k.needs);
+  return missing.bits == 0 ? std::string() : "cpu lacks " + to_string(missing);
+}
+
+bool owns(const Entry& e, std::string_view name) noexcept {
+  return ascii_iequals(e.member.name, name) ||
+         std::ranges::any_of(e.member.kernels, [name](const Kernel& k) { return ascii_iequals(k.name, name); });
+}
+
+Status check_force(std::span<const Entry> entries, std::string_view force) {
+  const auto it = std::ranges::find_if(entries, [force](const Entry& e) { return e.forced; });
+  const bool known = it != entries.end();
+  if (known && it->off.empty()) {
+    return {};
+  }
+  const std::string valid = names_of(entries, [](const Entry& e) { return e.off.empty(); });
+  return {known ? StatusCode::unsupported : StatusCode::invalid_argument,
+          text("NIBBLAS_PROVIDER=", force, ": ", known ? std::string_view(it->off) : "no such provider",
+               "; valid: ", valid)};
+}
+
+Status check_disable(std::span<const Entry> entries, const SnapshotInput& input) {
+  std::string unknown;
+  for (const std::string_view name : input.config.disable) {
+    const bool known = std::ranges::any_of(entries, [name](const Entry& e) { return owns(e, name); }) ||
+                       std::ranges::any_of(input.gone, [name](const std::string& g) { return ascii_iequals(g, name); });
+    if (!known) {
+      append_item(unknown, name);
+    }
+  }
+  if (unknown.empty()) {
+    return {};
+  }
+  std::string kernels;
+  for (const Entry& e : entries) {
+    for (const Kernel& k : e.member.kernels) {
+      append_item(kernels, k.name);
+    }
+  }
+  return {StatusCode::invalid_argument,
+          text("NIBBLAS_DISABLE=", unknown, ": no provider or kernel has that name; valid providers: ",
+               names_of(entries, [](const Entry&) { return true; }),
+               "; valid kernels: ", kernels.empty() ? "(none)" : kernels)};
+}
+
+}  // namespace
+
+ParsedConfig::ParsedConfig(const RegistryConfig& config)
+    : force(ascii_trim(config.force_provider)), max_isa(ascii_trim(config.max_isa)) {
+  for (std::string_view rest = config.disable; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = ascii_trim(rest.substr(0, comma));
+    if (!item.empty()) {
+      disable.push_back(item);
+    }
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+}
+
+bool ParsedConfig::disables(std::string_view name) const noexcept {
+  return std::ranges::any_of(disable, [name](std::string_view d) { return ascii_iequals(d, name); });
+}
+
+Status apply_config(std::span<Entry> entries, const SnapshotInput& input) {
+  const ParsedConfig& config = input.config;
+  const std::optional<int> cap = priority_cap(entries, config.max_isa);
+  for (Entry& e : entries) {
+    e.off = provider_off(e.member, config, cap);
+    e.forced = !config.force.empty() && ascii_iequals(e.member.name, config.force);
+    for (const Kernel& k : e.member.kernels) {
+      e.kernel_off.push_back(kernel_off(k, config, input.cpu.features));
+    }
+  }
+  if (!config.max_isa.empty() && !cap) {
+    return {StatusCode::invalid_argument,
+            text("NIBBLAS_MAX_ISA=", config.max_isa, ": no built-in provider has that name; valid: ",
+                 names_of(entries, [](const Entry& e) { return e.member.builtin; }))};
+  }
+  if (Status s = check_disable(entries, input); !s.ok()) {
+    return s;
+  }
+  if (config.force.empty()) {
+    return {};
+  }
+  if (Status s = check_force(entries, config.force); !s.ok()) {
+    return s;
+  }
+  for (Entry& e : entries) {
+    if (e.off.empty() && !e.forced && !ascii_iequals(e.member.name, "scalar")) {
+      e.off = text("NIBBLAS_PROVIDER=", config.force, " forces another");
+    }
+  }
+  return {};
+}
+
+}  // namespace nibblas

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tiling.hpp"
+
+#include <algorithm>
+
+namespace nibblas {
+namespace {
+
+constexpr std::size_t ceil_div(std::size_t a, std::size_t b) noexcept { return a / b + (a % b != 0); }
+constexpr std::size_t round_up(std::size_t a, std::size_t b) noexcept { return ceil_div(a, b) * b; }
+
+constexpr std::size_t kChunksPerThread = 4;
+// Below this many multiply-adds waking a second thread costs more than it saves (a fork and join is about a
+// microsecond, 2^17 multiply-adds are about as long on one core).
+constexpr double kSerialWork = 1 << 17;
+// Zero-copy ranges: about this much of the panels is packed at a time and stays in L1.
+constexpr std::size_t kPackBytes = 8 << 10;
+
+/// A detected size if it is one, else a common one.
+constexpr std::size_t sane(std::size_t bytes, std::size_t least, std::size_t most, std::size_t usual) noexcept {
+  return bytes == 0 ? usual : std::clamp(bytes, least, most);
+}
+
+std::size_t activation_bytes_per_k(Compute c, std::size_t tokens) noexcept {
+  return c == Compute::f32 ? tokens * sizeof(float) : ceil_div(tokens * (kActBlock + sizeof(Int8Token)), kActBlock);
+}
+
+/// As many panels as fill half of L2, so that every token tile finds them there.
+std::size_t panels_in_cache(const TileInput& in) noexcept {
+  const std::size_t l2 = sane(in.caches.l2, 64 << 10, 64 << 20, 1 << 20);
+  const std::size_t fit = l2 / 2 / std::max<std::size_t>(panel_layout(in.weights).panel_bytes(in.K), 1);
+  return std::clamp<std::size_t>(fit, 2, kMaxTilePanels);
+}
+
+/// K range whose activations (and, where several tiles reuse them, the weights of two panels) fit three quarters of L1.
+std::size_t k_in_cache(const TileInput& in, std::size_t tiles_per_chunk) noexcept {
+  const std::size_t budget = sane(in.caches.l1d, 8 << 10, 1 << 20, 32 << 10) / 4 * 3;
+  const std::size_t tokens = std::min(in.M, tile_tokens(in.compute));
+  const PanelLayout& layout = panel_layout(in.weights);
+  std::size_t per_k = activation_bytes_per_k(in.compute, tokens);
+  if (tiles_per_chunk > 1) per_k += ceil_div(2 * layout.block_bytes, layout.block_elems);
+  std::size_t k = round_up(in.K, in.k_step);
+  while (k > in.k_step && k * per_k > budget) k = round_up(k / 2, in.k_step);
+  return k;
+}
+
+}  // namespace
+
+Range TilePlan::chunk_panels(std::size_t chunk) const noexcept {
+  const std::size_t i = chunk % row_chunks;
+  return {i * row_block, std::min((i + 1) * row_block, panels)};
+}
+
+Range TilePlan::chunk_tiles(std::size_t chunk) const noexcept {
+  const std::size_t i = chunk / row_chunks;
+  return {i * tiles / m_splits, (i + 1) * tiles / m_splits};
+}
+
+std::size_t TilePlan::groups(Range r) const noexcept { return ceil_div(r.size(), group); }
+
+std::size_t TilePlan::group_size(Range r, std::size_t g) const noexcept {
+  if (streams == 1) return std::min(group, r.size() - g * group);
+  const std::size_t apart = groups(r);  // panel i of group g is i * apart + g
+  return ceil_div(r.size() - g, apart);
+}
+
+std::size_t TilePlan::group_panel(Range r, std::size_t g, std::size_t i) const noexcept {
+  return r.begin + (streams == 1 ? g * group + i : i * groups(r) + g);
+}
+
+TilePlan plan(const TileInput& in) noexcept {
+  TilePlan p;
+  p.panels = panel_count(in.N);
+  p.tiles = ceil_div(in.M, tile_tokens(in.compute));
+  const double work = static_cast<double>(in.M) * static_cast<double>(in.N) * static_cast<double>(in.K);
+  p.threads = work < kSerialWork ? 1 : std::max<std::size_t>(in.threads, 1);
+
+  // One tile reads each weight once anyway: then a chunk is only a share of the work. Several tiles want their row
+  // block in L2. Either way every thread should get kChunksPerThread chunks.
+  const std::size_t wanted = p.threads == 1 ? 1 : p.threads * kChunksPerThread;
+  const std::size_t share = std::max<std::size_t>(p.panels / wanted, 1);
+  p.row_block = p.tiles == 1 ? share : std::min(panels_in_cache(in), share);
+  if (in.force.row_block != 0) p.row_block = in.force.row_block;
+  if (p.tiles > 1) p.row_block = std::min(p.row_block, kMaxTilePanels);
+  p.row_block = std::clamp<std::size_t>(p.row_block, 1, p.panels);
+  p.row_chunks = ceil_div(p.panels, p.row_block);
+
+  // Each extra split of M reads W once more, so only where rows alone do not feed the threads.
+  if (p.row_chunks < wanted) p.m_splits = ceil_div(wanted, p.row_chunks);
+  if (in.force.m_splits != 0) p.m_splits = in.force.m_splits;
+  p.m_splits = std::clamp<std::size_t>(p.m_splits, 1, p.tiles);
+  p.threads = std::min(p.threads, p.chunks());
+
+  const std::size_t tiles_per_chunk = ceil_div(p.tiles, p.m_splits);
+  p.k_chunk = k_in_cache(in, tiles_per_chunk);
+  p.pack_once = in.zero_copy && tiles_per_chunk > 1;
+  p.streams = in.zero_copy || tiles_per_chunk > 1 ? 1 : std::clamp<std::size_t>(in.streams, 1, p.row_block);
+  p.group = tiles_per_chunk > 1 ? p.row_block : std::max<std::size_t>(p.streams, 1);
+  if (in.zero_copy && !p.pack_once) {
+    p.group = std::min<std::size_t>(p.row_block, 2);
+    const PanelLayout& layout = panel_layout(in.weights);
+    const std::size_t k = kPackBytes / p.group / layout.block_bytes * layout.block_elems;
+    p.k_chunk = std::min(p.k_chunk, std::max(k / in.k_step * in.k_step, in.k_step));
+  }
+  if (in.force.k_chunk != 0) p.k_chunk = round_up(std::min(in.force.k_chunk, in.K), in.k_step);
+  return p;
+}
+
+WorkerScratch worker_scratch(const TileInput& in, const TilePlan& p) noexcept {
+  const std::size_t tokens = std::min(in.M, tile_tokens(in.compute));
+  WorkerScratch s;
+  s.state = p.group * tokens * in.state_floats * kPanelRows * sizeof(float);
+  if (in.zero_copy) {
+    const PanelLayout& layout = panel_layout(in.weights);
+    const std::size_t k = p.pack_once ? in.K : std::min(p.k_chunk, in.K);
+    s.packed = p.group * round_up(layout.range_bytes(0, k) + layout.tail_bytes, 64);
+  }
+  return s;
+}
+
+}  // namespace nibblas
