@@ -35,6 +35,7 @@ const Kernel* best_of(const Entry& entry, const KernelRequest& request) noexcept
   for (std::size_t i = 0; i < entry.member.kernels.size(); ++i) {
     const Kernel& k = entry.member.kernels[i];
     if (!k.serves(request.key) || !entry.kernel_off[i].empty() || !reads_layout(k, request.layout_id) ||
+        (request.tiled_only && !k.is_tiled()) ||
         (k.results == Results::tolerance && !tolerates(entry, request))) {
       continue;
     }
@@ -158,7 +159,7 @@ const Kernel* Snapshot::select(const KernelRequest& request) const noexcept {
   }
   const bool panels = request.layout_id == panel_layout(request.key.weights).id;
   if (request.provider.empty() && !request.allow_tolerance && (panels || request.layout_id == 0)) {
-    return table_[panels][static_cast<std::size_t>(request.key.op)][static_cast<std::size_t>(request.key.weights)]
+    return table_[panels || request.tiled_only][static_cast<std::size_t>(request.key.op)][static_cast<std::size_t>(request.key.weights)]
                  [static_cast<std::size_t>(request.key.compute)];
   }
   return choose(request).kernel;
@@ -212,6 +213,8 @@ Candidate Snapshot::judge(const Entry& entry, const Kernel* kernel, const Kernel
     c.reason = "results are tolerance; not opted in";
   } else if (!reads_layout(*kernel, request.layout_id)) {
     c.reason = wrong_layout(*kernel, request.layout_id);
+  } else if (request.tiled_only && !kernel->is_tiled()) {
+    c.reason = "reads rows of X, the activations are prepared";
   } else {
     c.reason = choice.entry == nullptr ? "the configuration is in error" : outranked(entry, *kernel, choice);
   }
