@@ -32,6 +32,12 @@ constexpr Kernel kernels[] = {
                  int8_tile<Isa, Q8_0<Isa>, 2, 4>),
     tiled_kernel("matmul.q4_0.int8.avx512", q4_0, kBlock32Int8, prepare_q8, pack_segments<q4_0>,
                  int8_tile<Isa, Q4_0<Isa>, 2, 4>),
+    tiled_kernel("matmul.q4_k.int8.avx512", q4_k, kBlock256Int8, prepare_q8, pack_segments<q4_k>,
+                 int8_tile<Isa, Q4_K<Isa>, 2, 4>),
+    tiled_kernel("matmul.q5_k.int8.avx512", q5_k, kBlock256Int8, prepare_q8, pack_segments<q5_k>,
+                 int8_tile<Isa, Q5_K<Isa>, 2, 4>),
+    tiled_kernel("matmul.q6_k.int8.avx512", q6_k, kBlock256Int8, prepare_q8, pack_segments<q6_k>,
+                 int8_tile<Isa, Q6_K<Isa>, 2, 4>),
 };
 
 }  // namespace
