@@ -2,11 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 #include "nibblas/kernel.hpp"
 
 namespace nibblas {
 namespace {
+
+/// f(0), f(1), ... with each index a compile-time constant, all inlined into the caller.
+template <std::size_t N, class F>
+[[gnu::always_inline]] inline void for_each_index(F f) noexcept {
+  [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<std::size_t, I>{}), ...);
+  }
+  (std::make_index_sequence<N>{});
+}
 
 /// Isa::lanes rows of a panel in the current K range: what one register accumulates.
 struct ColumnRef {

@@ -50,33 +50,32 @@ inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
   }
 }
 
+/// Part `Part` of 32 elements of one token. The steps are unrolled by hand: Dots needs to know which one it is.
+template <std::size_t Part, class Isa, class Codec, std::size_t C>
+[[gnu::always_inline]] inline void accumulate_part(const DecodedColumns<Isa, Codec, C>& d, const std::byte* codes,
+                                                   const Int8Token& x, typename Isa::F dx,
+                                                   typename Isa::F (&acc)[C]) noexcept {
+  constexpr int words = 8 / static_cast<int>(Codec::scales_per_32);
+  typename Isa::template Dots<Codec::max_code> dots[C];
+  const auto bias = dot_bias<Isa, Codec, Part>(x);
+  for (std::size_t c = 0; c < C; ++c) dots[c].start(bias);
+  for_each_index<words>([&](auto step) __attribute__((always_inline)) {
+    constexpr std::size_t g = Part * words + step();
+    const auto xw = Isa::broadcast32(codes + 4 * g);
+    for (std::size_t c = 0; c < C; ++c) dots[c].template step<static_cast<int>(step())>(d.w[c][g], xw);
+  });
+  for (std::size_t c = 0; c < C; ++c) {
+    acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
+  }
+}
+
 /// acc[c] of one token takes up 32 elements.
 template <class Isa, class Codec, std::size_t C>
 [[gnu::always_inline]] inline void accumulate(const DecodedColumns<Isa, Codec, C>& d, const std::byte* codes,
                                               const Int8Token& x, typename Isa::F (&acc)[C]) noexcept {
-  constexpr std::size_t parts = Codec::scales_per_32;
-  constexpr std::size_t words = 8 / parts;
   const auto dx = Isa::broadcast(x.d);
-  const auto part = [&]<std::size_t Part>(std::integral_constant<std::size_t, Part>) {
-    typename Isa::template Dots<Codec::max_code> dots[C];
-    const auto bias = dot_bias<Isa, Codec, Part>(x);
-    for (std::size_t c = 0; c < C; ++c) dots[c].start(bias);
-    [&]<int... Step>(std::integer_sequence<int, Step...>) {
-      (
-          [&] {
-            constexpr std::size_t g = Part * words + Step;
-            const auto xw = Isa::broadcast32(codes + 4 * g);
-            for (std::size_t c = 0; c < C; ++c) dots[c].template step<Step>(d.w[c][g], xw);
-          }(),
-          ...);
-    }
-    (std::make_integer_sequence<int, static_cast<int>(words)>{});
-    for (std::size_t c = 0; c < C; ++c) {
-      acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
-    }
-  };
-  part(std::integral_constant<std::size_t, 0>{});
-  if constexpr (parts == 2) part(std::integral_constant<std::size_t, 1>{});
+  accumulate_part<0>(d, codes, x, dx, acc);
+  if constexpr (Codec::scales_per_32 == 2) accumulate_part<1>(d, codes, x, dx, acc);
   if constexpr (Codec::has_min) {
     const auto dsum = Isa::broadcast(x.dsum);
     for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fnma(d.s[c].min, dsum, acc[c]);
@@ -84,7 +83,7 @@ template <class Isa, class Codec, std::size_t C>
 }
 
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
-[[gnu::always_inline]] inline void decode(const ColumnRef (&col)[C], std::size_t block_offset,
+[[gnu::always_inline]] inline void decode(const ColumnRef* col, std::size_t block_offset,
                                           DecodedColumns<Isa, Codec, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     Codec::template codes<Sub>(col[c].blocks + block_offset, col[c].column, d.w[c]);
@@ -92,22 +91,22 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
   }
 }
 
-/// f(integral_constant<0>) ... for each 32 elements of a block: where a codec finds them is known when it compiles.
+/// f for each 32 elements of a block: where a codec finds them is known when it compiles.
 template <class Codec, class F>
 [[gnu::always_inline]] inline void for_each_sub(F f) noexcept {
-  [&]<std::size_t... Sub>(std::index_sequence<Sub...>) { (f(std::integral_constant<std::size_t, Sub>{}), ...); }
-  (std::make_index_sequence<panel_layout(Codec::dtype).block_elems / kActBlock>{});
+  for_each_index<panel_layout(Codec::dtype).block_elems / kActBlock>(f);
 }
 
 /// Few tokens: sums stay in registers, weights stream by once. One column of each panel asks for the block
 /// that lies kPrefetchAhead on.
 template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_few(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0) noexcept {
+void int8_few(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+  using F = typename Isa::F;
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  typename Isa::F acc[T][C];
+  F acc[T][C];
   for (std::size_t t = 0; t < T; ++t) {
     for (std::size_t c = 0; c < C; ++c) {
-      acc[t][c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state + (token0 + t) * kPanelRows);
+      acc[t][c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state + t * kPanelRows);
     }
   }
   std::size_t offset = 0;
@@ -118,17 +117,21 @@ void int8_few(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0) 
         Isa::prefetch(col[c].blocks + offset + kPrefetchAhead + i);
       }
     }
-    for_each_sub<Codec>([&](auto sub) {
-      DecodedColumns<Isa, Codec, C> d;
-      decode<Isa, Codec, sub()>(col, offset, d);
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
-      for (std::size_t t = 0; t < T; ++t) {
-        accumulate<Isa, Codec, C>(d, x.codes + (token0 + t) * kActBlock, x.token[token0 + t], acc[t]);
+      // A single token gains nothing from columns side by side: one after the other needs fewer registers.
+      constexpr std::size_t together = T == 1 ? 1 : C;
+      for (std::size_t c = 0; c < C; c += together) {
+        DecodedColumns<Isa, Codec, together> d;
+        decode<Isa, Codec, sub()>(col + c, offset, d);
+        for (std::size_t t = 0; t < T; ++t) {
+          accumulate(d, x.codes + t * kActBlock, x.token[t], *reinterpret_cast<F(*)[together]>(acc[t] + c));
+        }
       }
     });
   }
   for (std::size_t t = 0; t < T; ++t) {
-    for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + (token0 + t) * kPanelRows, acc[t][c]);
+    for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, acc[t][c]);
   }
 }
 
@@ -143,14 +146,14 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   }
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for_each_sub<Codec>([&](auto sub) {
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       DecodedColumns<Isa, Codec, C> d;
       decode<Isa, Codec, sub()>(col, offset, d);
       const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
       for (std::size_t t = 0; t < a.tokens; ++t) {
         typename Isa::F acc[C];
         for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::load(col[c].state + t * kPanelRows);
-        accumulate<Isa, Codec, C>(d, x.codes + t * kActBlock, x.token[t], acc);
+        accumulate(d, x.codes + t * kActBlock, x.token[t], acc);
         for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, acc[c]);
       }
     });
@@ -163,13 +166,13 @@ void int8_columns(const TileArgs& a, std::size_t first) noexcept {
   fill_columns<Isa, C>(a, first, 1, col);
   switch (a.tokens) {
     case 1:
-      return int8_few<Isa, Codec, C, 1>(a, col, 0);
+      return int8_few<Isa, Codec, C, 1>(a, col);
     case 2:
-      return int8_few<Isa, Codec, C, 2>(a, col, 0);
+      return int8_few<Isa, Codec, C, 2>(a, col);
     case 3:
-      return int8_few<Isa, Codec, C, 3>(a, col, 0);
+      return int8_few<Isa, Codec, C, 3>(a, col);
     case 4:
-      return int8_few<Isa, Codec, C, 4>(a, col, 0);
+      return int8_few<Isa, Codec, C, 4>(a, col);
     default:
       return int8_many<Isa, Codec, C>(a, col);
   }
@@ -185,7 +188,7 @@ void int8_tile(const TileArgs& a) noexcept {
     for (; c + Wide <= columns; c += Wide) {
       ColumnRef col[Wide];
       fill_columns<Isa, Wide>(a, c, 1, col);
-      int8_few<Isa, Codec, Wide, 1>(a, col, 0);
+      int8_few<Isa, Codec, Wide, 1>(a, col);
     }
   }
   for (; c + Narrow <= columns; c += Narrow) int8_columns<Isa, Codec, Narrow>(a, c);
