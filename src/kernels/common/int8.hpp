@@ -97,8 +97,7 @@ template <class Codec, class F>
   for_each_index<panel_layout(Codec::dtype).block_elems / kActBlock>(f);
 }
 
-/// Few tokens: sums stay in registers, weights stream by once. One column of each panel asks for the block
-/// that lies kPrefetchAhead on.
+/// Few tokens: sums stay in registers.
 template <class Isa, class Codec, std::size_t C, std::size_t T>
 void int8_few(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   using F = typename Isa::F;
@@ -111,12 +110,7 @@ void int8_few(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   }
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for (std::size_t c = 0; c < C; ++c) {
-      if (col[c].column != 0) continue;
-      for (std::size_t i = 0; i < layout.block_bytes; i += 64) {
-        Isa::prefetch(col[c].blocks + offset + kPrefetchAhead + i);
-      }
-    }
+    prefetch_block<Isa, layout.block_bytes>(col, offset);
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
       // A single token gains nothing from columns side by side: one after the other needs fewer registers.
@@ -146,6 +140,7 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   }
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    prefetch_block<Isa, layout.block_bytes>(col, offset);
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       DecodedColumns<Isa, Codec, C> d;
       decode<Isa, Codec, sub()>(col, offset, d);
