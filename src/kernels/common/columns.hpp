@@ -41,14 +41,5 @@ void fill_columns(const TileArgs& a, std::size_t first, std::size_t state_floats
 /// Where they are in L2 already, that costs a fiftieth of the work on them.
 inline constexpr std::size_t kPrefetchAhead = 2048;  // bytes
 
-/// Once for each panel: its first column asks.
-template <class Isa, std::size_t BlockBytes, std::size_t C>
-[[gnu::always_inline]] inline void prefetch_block(const ColumnRef (&col)[C], std::size_t offset) noexcept {
-  for (std::size_t c = 0; c < C; ++c) {
-    if (C > 1 && col[c].column != 0) continue;
-    for (std::size_t i = 0; i < BlockBytes; i += 64) Isa::prefetch(col[c].blocks + offset + kPrefetchAhead + i);
-  }
-}
-
 }  // namespace
 }  // namespace nibblas

@@ -97,39 +97,43 @@ template <class Codec, class F>
   for_each_index<panel_layout(Codec::dtype).block_elems / kActBlock>(f);
 }
 
-/// Few tokens: sums stay in registers.
-template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_few(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
-  using F = typename Isa::F;
-  constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  F acc[T][C];
-  for (std::size_t t = 0; t < T; ++t) {
-    for (std::size_t c = 0; c < C; ++c) {
-      acc[t][c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state + t * kPanelRows);
+/// Asks for the lines of the block ahead that stand where this sub-block's share of the block is: spread evenly, they
+/// do not fill the queue of outstanding misses.
+template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+[[gnu::always_inline]] inline void prefetch_part(const ColumnRef (&col)[C], std::size_t offset) noexcept {
+  constexpr std::size_t bytes = panel_layout(Codec::dtype).block_bytes;
+  constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
+  for (std::size_t c = 0; c < C; ++c) {
+    if (C > 1 && col[c].column != 0) continue;  // once for each panel
+    for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {
+      Isa::prefetch(col[c].blocks + offset + kPrefetchAhead + i * 64);
     }
-  }
-  std::size_t offset = 0;
-  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    prefetch_block<Isa, layout.block_bytes>(col, offset);
-    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
-      const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
-      // A single token gains nothing from columns side by side: one after the other needs fewer registers.
-      constexpr std::size_t together = T == 1 ? 1 : C;
-      for (std::size_t c = 0; c < C; c += together) {
-        DecodedColumns<Isa, Codec, together> d;
-        decode<Isa, Codec, sub()>(col + c, offset, d);
-        for (std::size_t t = 0; t < T; ++t) {
-          accumulate(d, x.codes + t * kActBlock, x.token[t], *reinterpret_cast<F(*)[together]>(acc[t] + c));
-        }
-      }
-    });
-  }
-  for (std::size_t t = 0; t < T; ++t) {
-    for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, acc[t][c]);
   }
 }
 
-/// Many tokens: decoded codes fill the registers and are used for all of them; sums live in L1.
+/// One token: C columns stream side by side, each decoded and used up before the next, so few registers are live.
+template <class Isa, class Codec, std::size_t C>
+void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+  constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  typename Isa::F acc[C][1];
+  for (std::size_t c = 0; c < C; ++c) acc[c][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
+  std::size_t offset = 0;
+  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset);
+      const ActBlock x = act_block(a.x, 1, k / kActBlock + sub);
+      for (std::size_t c = 0; c < C; ++c) {
+        DecodedColumns<Isa, Codec, 1> d;
+        decode<Isa, Codec, sub()>(col + c, offset, d);
+        accumulate(d, x.codes, x.token[0], acc[c]);
+      }
+    });
+  }
+  for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c][0]);
+}
+
+/// Several tokens: decoded codes fill the registers and are used for all of them; sums live in L1. (Sums in registers
+/// for 2 to 4 tokens, a function for each number, were no faster.)
 template <class Isa, class Codec, std::size_t C>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
@@ -140,8 +144,8 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   }
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    prefetch_block<Isa, layout.block_bytes>(col, offset);
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset);
       DecodedColumns<Isa, Codec, C> d;
       decode<Isa, Codec, sub()>(col, offset, d);
       const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
@@ -159,22 +163,15 @@ template <class Isa, class Codec, std::size_t C>
 void int8_columns(const TileArgs& a, std::size_t first) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
-  switch (a.tokens) {
-    case 1:
-      return int8_few<Isa, Codec, C, 1>(a, col);
-    case 2:
-      return int8_few<Isa, Codec, C, 2>(a, col);
-    case 3:
-      return int8_few<Isa, Codec, C, 3>(a, col);
-    case 4:
-      return int8_few<Isa, Codec, C, 4>(a, col);
-    default:
-      return int8_many<Isa, Codec, C>(a, col);
+  if (a.tokens == 1) {
+    int8_one<Isa, Codec, C>(a, col);
+  } else {
+    int8_many<Isa, Codec, C>(a, col);
   }
 }
 
-/// The tile function: columns two at a time (one broadcast of the activations serves both), or Wide at a time for one
-/// token, where they are distant panels that memory streams side by side.
+/// The tile function: Narrow columns at a time share each broadcast of activations; for one token Wide columns, which
+/// are distant panels that memory streams side by side.
 template <class Isa, class Codec, std::size_t Narrow, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
@@ -183,11 +180,13 @@ void int8_tile(const TileArgs& a) noexcept {
     for (; c + Wide <= columns; c += Wide) {
       ColumnRef col[Wide];
       fill_columns<Isa, Wide>(a, c, 1, col);
-      int8_few<Isa, Codec, Wide, 1>(a, col);
+      int8_one<Isa, Codec, Wide>(a, col);
     }
   }
   for (; c + Narrow <= columns; c += Narrow) int8_columns<Isa, Codec, Narrow>(a, c);
-  for (; c < columns; ++c) int8_columns<Isa, Codec, 1>(a, c);
+  if constexpr (Narrow > 1) {
+    for (; c < columns; ++c) int8_columns<Isa, Codec, 1>(a, c);
+  }
 }
 
 }  // namespace
