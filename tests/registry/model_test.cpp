@@ -98,7 +98,8 @@ const Kernel* expected(const World& w, const RegistryConfig& config, const Kerne
       const bool bits_fit = k.results == Results::canonical || q.allow_tolerance || named || forced;
       const std::uint32_t reads = k.tiled.tile != nullptr ? panel_layout(k.key.weights).id : k.whole.layout_id;
       const bool layout_fits = q.layout_id == 0 || q.layout_id == reads;
-      if (key_fits && bits_fit && layout_fits && !k.needs.has(kLacks) && !in_list(config.disable, k.name)) {
+      const bool x_fits = !q.tiled_only || k.tiled.tile != nullptr;
+      if (key_fits && bits_fit && layout_fits && x_fits && !k.needs.has(kLacks) && !in_list(config.disable, k.name)) {
         lines.push_back({config.force_provider.empty() || forced ? 0 : 1, p.priority(), i, k.key.op != q.key.op, &k});
       }
     }
@@ -140,6 +141,7 @@ KernelRequest random_request(const World& w, Dice& dice) {
   KernelRequest q;
   q.key = key_pool()[dice.below(key_pool().size())];
   q.allow_tolerance = dice.one_in(3);
+  q.tiled_only = dice.one_in(4);
   if (dice.one_in(4)) {
     q.provider = w.providers[dice.below(w.providers.size())].name();
   }

@@ -195,6 +195,20 @@ TEST(Resolution, TheLayoutOfTheWeightsDecidesWhoCanReadThem) {
   EXPECT_EQ(r.resolve({.key = kQ4, .provider = "raw", .layout_id = panels}).status.code(), StatusCode::unsupported);
 }
 
+TEST(Resolution, PreparedActivationsAreForTiledKernels) {
+  const Provider tile("tile", 1, {tiled(kQ4, "tile.q4")});
+  const Provider raw("raw", 2, {whole(kQ4, "raw.q4")});
+  KernelRegistry r(cpu());
+  ASSERT_TRUE(r.add(tile).ok());
+  ASSERT_TRUE(r.add(raw).ok());
+  const KernelRequest prepared{.key = kQ4, .tiled_only = true};
+  EXPECT_EQ(chosen(r, prepared), "tile");
+  EXPECT_STREQ(r.select(prepared)->name, "tile.q4");
+  EXPECT_EQ(reason(r.resolve(prepared), "raw"), "reads rows of X, the activations are prepared");
+  EXPECT_EQ(r.explain(prepared).substr(0, 40), "matmul q4_0 int8, X prepared -> tile.q4\n");
+  EXPECT_EQ(r.select({.key = kQ4, .provider = "raw", .tiled_only = true}), nullptr);
+}
+
 TEST(Resolution, TernaryFormatsShareAPanelLayoutButNotKernels) {
   const Provider p("p", 1, {tiled({Op::matmul, DType::tq2_0, Compute::int8}, "tq2")});
   KernelRegistry r(cpu());
