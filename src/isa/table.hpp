@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "nibblas/kernel.hpp"
+#include "strict_fp.hpp"
 
 // What an ISA translation unit exports: one constinit table of plain data, and no other symbol.
 

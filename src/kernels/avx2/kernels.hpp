@@ -5,13 +5,17 @@
 
 #include "isa/table.hpp"
 #include "kernels/avx2/isa.hpp"
+#include "kernels/avx2/quantiser.hpp"
 #include "kernels/codecs/q4_0.hpp"
+#include "kernels/codecs/q4_k.hpp"
+#include "kernels/codecs/q5_k.hpp"
+#include "kernels/codecs/q6_k.hpp"
 #include "kernels/codecs/q8_0.hpp"
 #include "kernels/common/f32.hpp"
 #include "kernels/common/int8.hpp"
 #include "kernels/common/pack.hpp"
+#include "kernels/common/prepare.hpp"
 #include "kernels/common/table.hpp"
-#include "kernels/scalar/prepare.hpp"
 
 // Every kernel of the avx2 provider, one line each.
 
@@ -19,8 +23,7 @@ namespace nibblas::avx2 {
 namespace {
 
 using enum DType;
-constexpr auto prepare_q8 = scalar::prepare_int8<false>;
-constexpr auto prepare_f32 = scalar::prepare_f32;
+constexpr auto prepare_q8 = prepare_int8<Quantiser, false>;
 
 constexpr Kernel kernels[] = {
     tiled_kernel("matmul.f32.f32.avx2", f32, kFloatFamily, prepare_f32, pack_segments<f32>, float_tile<Isa, f32, 6, 4>),
