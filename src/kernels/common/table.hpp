@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isa/features.hpp"
 #include "nibblas/kernel.hpp"
 
 // What the kernels of one (family, compute) have in common, so that a table line is a name and three functions.
@@ -28,7 +29,8 @@ constexpr KernelFamily kTensorToken{Compute::int8_token, 32, 1, 5'592'405 / 32 *
 
 constexpr Kernel tiled_kernel(const char* name, DType weights, KernelFamily family,
                               void (*prepare)(const PrepareArgs&) noexcept, void (*pack)(const PackArgs&) noexcept,
-                              void (*tile)(const TileArgs&) noexcept, CpuFeatures needs = {}, std::size_t streams = 1) {
+                              void (*tile)(const TileArgs&) noexcept, CpuFeatures needs = compiled_features(),
+                              std::size_t streams = 1) {
   Kernel k;
   k.key = {Op::matmul, weights, family.compute};
   k.name = name;
