@@ -6,7 +6,8 @@
 namespace nibblas {
 namespace {
 
-/// Scale and minimum of sub-block Sub of q4_k and q5_k. `scales`: the panel's 12 x 16 bytes, then 16 f16 d, 16 f16 dmin.
+/// Scale and minimum of sub-block Sub of q4_k and q5_k. `scales`: the panel's 12 x 16 bytes, then 16 f16 d, 16 f16
+/// dmin.
 template <class Isa, std::size_t Sub>
 void k_scales(const std::byte* scales, std::size_t column, BlockScales<Isa>& s) noexcept {
   const auto at = [&](std::size_t i) { return scales + i * kPanelRows + column * Isa::lanes; };

@@ -14,8 +14,8 @@ struct Q6_K {
   static constexpr int max_code = 63;
   static constexpr int offset = 32;
 
-  // 32 elements are part p = Sub % 4 of half Sub / 4: their low bits are nibbles of ql words 16 half + 8 (p % 2) ..., low
-  // for p < 2, their high bits are bits 2p of qh words 8 half ...
+  // 32 elements are part p = Sub % 4 of half Sub / 4: their low bits are nibbles of ql words 16 half + 8 (p % 2) ...,
+  // low for p < 2, their high bits are bits 2p of qh words 8 half ...
   template <std::size_t Sub>
   static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
     constexpr std::size_t half = Sub / 4;
@@ -36,8 +36,7 @@ struct Q6_K {
     const std::byte* bytes = block + 48 * 64;
     const auto d = Isa::load_f16(bytes + 16 * kPanelRows + column * Isa::lanes * 2);
     for (std::size_t i = 0; i < 2; ++i) {
-      s.scale[i] =
-          Isa::mul(d, Isa::to_float(Isa::load_s8(bytes + (2 * Sub + i) * kPanelRows + column * Isa::lanes)));
+      s.scale[i] = Isa::mul(d, Isa::to_float(Isa::load_s8(bytes + (2 * Sub + i) * kPanelRows + column * Isa::lanes)));
     }
   }
 };
