@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isa/features.hpp"
 #include "nibblas/kernel.hpp"
 
 // What the kernels of one (family, compute) have in common, so that a table line is a name and three functions.
@@ -32,6 +33,7 @@ constexpr Kernel tiled_kernel(const char* name, DType weights, KernelFamily fami
   Kernel k;
   k.key = {Op::matmul, weights, family.compute};
   k.name = name;
+  k.needs = compiled_features();
   k.tiled.k_step = family.k_step;
   k.tiled.state_floats = family.state_floats;
   k.tiled.k_max = family.k_max;
