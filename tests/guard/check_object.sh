@@ -21,7 +21,9 @@ while [[ ${1-} == --* ]]; do
   esac
   shift 2
 done
-command -v "$NM" "$OBJDUMP" >/dev/null || { echo "nm or objdump is missing" >&2; exit 2; }
+for tool in "$NM" "$OBJDUMP"; do
+  command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 2; }
+done
 [[ $# -gt 0 ]] || { echo "no object to check" >&2; exit 2; }
 
 failed=0
