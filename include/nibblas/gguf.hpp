@@ -23,18 +23,21 @@ struct Tensor {
   std::string name;
   std::vector<std::uint64_t> ne;  ///< ne[0] is the contiguous dimension: K of a weight
   std::uint32_t type = 0;         ///< ggml's id
+  /// The tensor's bytes. For a type whose size is not known (type_name() "type 77", or an id that was given out twice)
+  /// all that lies between its offset and the next tensor.
   std::span<const std::byte> data;
 
   /// "q4_k", "iq2_xxs", ... or "type 77": every id that ggml ever gave out has its name.
   NIBBLAS_API std::string type_name() const;
-  /// The tensor as N x K weights: a 1-D one has N = 1; dimensions above the second are stacked as rows. Errors:
-  /// unsupported, naming the type, for formats that nibblas does not have.
+  /// The tensor as N x K weights: a 1-D one has N = 1, a scalar is 1 x 1; dimensions above the second are stacked as
+  /// rows. Errors: unsupported, naming the type, for formats that nibblas does not have; invalid_data or
+  /// buffer_too_small for a hand-made Tensor whose parts contradict each other.
   NIBBLAS_API Result<WeightView> weights() const;
 };
 
 using Value = std::variant<std::uint64_t, std::int64_t, double, bool, std::string>;
 
-/// A metadata entry. Arrays keep their element count; their elements are checked, not stored.
+/// A metadata entry. Arrays keep their element count; their elements are checked, not stored, and `value` means nothing.
 struct KeyValue {
   std::string key;
   Value value;
@@ -46,7 +49,11 @@ struct KeyValue {
 /// inside as long as nobody truncates the file. Tensors point into the mapping and live as long as the File.
 class NIBBLAS_API File {
  public:
-  /// Errors: io_error, invalid_data (with the position), out_of_memory.
+  /// Reads versions 2 and 3. A tensor of a type that nibblas lacks, or has never heard of, is listed like any other and
+  /// only its weights() are refused. Errors: io_error (not a readable regular file), unsupported (another version, or
+  /// big-endian), out_of_memory, and invalid_data, saying where, for everything that does not add up: anything that
+  /// leaves the file, names or keys that appear twice, tensors that overlap, offsets off the alignment, an alignment
+  /// that is no power of two up to 1 MiB, more than 4 dimensions, rows of broken blocks, arrays nested deeper than 4.
   static Result<File> open(const std::string& path) noexcept;
   /// The same on bytes in memory, which stay the caller's.
   static Result<File> parse(std::span<const std::byte> bytes) noexcept;

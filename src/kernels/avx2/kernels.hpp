@@ -5,13 +5,18 @@
 
 #include "isa/table.hpp"
 #include "kernels/avx2/isa.hpp"
+#include "kernels/avx2/quantiser.hpp"
+#include "kernels/avx2/transpose.hpp"
 #include "kernels/codecs/q4_0.hpp"
+#include "kernels/codecs/q4_k.hpp"
+#include "kernels/codecs/q5_k.hpp"
+#include "kernels/codecs/q6_k.hpp"
 #include "kernels/codecs/q8_0.hpp"
 #include "kernels/common/f32.hpp"
 #include "kernels/common/int8.hpp"
-#include "kernels/common/pack.hpp"
+#include "kernels/common/pack_simd.hpp"
+#include "kernels/common/prepare.hpp"
 #include "kernels/common/table.hpp"
-#include "kernels/scalar/prepare.hpp"
 
 // Every kernel of the avx2 provider, one line each.
 
@@ -19,15 +24,21 @@ namespace nibblas::avx2 {
 namespace {
 
 using enum DType;
-constexpr auto prepare_q8 = scalar::prepare_int8<false>;
-constexpr auto prepare_f32 = scalar::prepare_f32;
+constexpr auto prepare_q8 = prepare_int8<Quantiser, false>;
 
 constexpr Kernel kernels[] = {
-    tiled_kernel("matmul.f32.f32.avx2", f32, kFloatFamily, prepare_f32, pack_segments<f32>, float_tile<Isa, f32, 6, 4>),
-    tiled_kernel("matmul.q8_0.int8.avx2", q8_0, kBlock32Int8, prepare_q8, pack_segments<q8_0>,
+    tiled_kernel("matmul.f32.f32.avx2", f32, kFloatFamily, prepare_f32, pack_floats<Transposer, f32>,
+                 float_tile<Isa, f32, 6, 4>),
+    tiled_kernel("matmul.q8_0.int8.avx2", q8_0, kBlock32Int8, prepare_q8, pack_blocks<Transposer, q8_0>,
                  int8_tile<Isa, Q8_0<Isa>, 1, 2>),
-    tiled_kernel("matmul.q4_0.int8.avx2", q4_0, kBlock32Int8, prepare_q8, pack_segments<q4_0>,
+    tiled_kernel("matmul.q4_0.int8.avx2", q4_0, kBlock32Int8, prepare_q8, pack_blocks<Transposer, q4_0>,
                  int8_tile<Isa, Q4_0<Isa>, 1, 2>),
+    tiled_kernel("matmul.q4_k.int8.avx2", q4_k, kBlock256Int8, prepare_q8, pack_blocks<Transposer, q4_k>,
+                 int8_tile<Isa, Q4_K<Isa>, 1, 2>),
+    tiled_kernel("matmul.q5_k.int8.avx2", q5_k, kBlock256Int8, prepare_q8, pack_blocks<Transposer, q5_k>,
+                 int8_tile<Isa, Q5_K<Isa>, 1, 2>),
+    tiled_kernel("matmul.q6_k.int8.avx2", q6_k, kBlock256Int8, prepare_q8, pack_blocks<Transposer, q6_k>,
+                 int8_tile<Isa, Q6_K<Isa>, 1, 2>),
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "kernels/common/table.hpp"
 #include "kernels/scalar/f32.hpp"
 #include "kernels/scalar/int8.hpp"
-#include "kernels/scalar/prepare.hpp"
+#include "kernels/scalar/quantiser.hpp"
 
 // Every kernel of the scalar provider, one line each.
 
@@ -18,8 +18,8 @@ namespace {
 
 using enum DType;
 
-constexpr auto prepare_q8 = prepare_int8<false>;
-constexpr auto prepare_token = prepare_int8<true>;
+constexpr auto prepare_q8 = prepare_int8<Quantiser, false>;
+constexpr auto prepare_token = prepare_int8<Quantiser, true>;
 
 using Tq1 = Tq<tq1_0>;
 using Tq2 = Tq<tq2_0>;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <string_view>
+
+namespace nibblas::bench {
+namespace {
+
+constexpr std::string_view kBenchmarkPrefix = "--benchmark_";
+constexpr std::size_t kMaxThreads = 1024;
+
+std::string dtype_names() {
+  std::vector<std::string_view> names;
+  for (const DTypeInfo& t : kDTypes) names.push_back(t.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::size_t parse_count(std::string_view text, std::string_view what) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value == 0) {
+    throw CLI::ValidationError(fmt::format("{} '{}' is not a positive number", what, text));
+  }
+  return value;
+}
+
+Shape parse_shape(const std::string& text) {
+  const std::size_t x = text.find('x');
+  if (x == std::string::npos) {
+    throw CLI::ValidationError(fmt::format("shape '{}' is not KxN, for example 4096x1024", text));
+  }
+  return {parse_count(std::string_view(text).substr(0, x), "K of shape"),
+          parse_count(std::string_view(text).substr(x + 1), "N of shape")};
+}
+
+DType parse_dtype(const std::string& text) {
+  if (const auto t = dtype_from_string(text)) return *t;
+  throw CLI::ValidationError(fmt::format("unknown weights '{}'; valid: all, {}", text, dtype_names()));
+}
+
+Compute parse_compute(const std::string& text) {
+  if (const auto c = compute_from_string(text); c && *c != Compute::automatic) return *c;
+  throw CLI::ValidationError(fmt::format("unknown compute '{}'; valid: default, all, f32, int8, int8_token", text));
+}
+
+/// The option values as text; CLI11 fills them, to_options() makes sense of them.
+struct RunText {
+  std::vector<std::string> shapes, m, weights, computes, providers, threads;
+  bool packed = false, zero_copy = false;
+  RunOptions out;
+};
+
+bool is_word(const std::vector<std::string>& list, std::string_view word) {
+  return list.size() == 1 && list.front() == word;
+}
+
+RunOptions to_options(RunText& text, const std::vector<std::string>& extras) {
+  RunOptions o = std::move(text.out);
+  for (const std::string& s : text.shapes) o.shapes.push_back(parse_shape(s));
+  for (const std::string& s : text.m) o.m.push_back(parse_count(s, "M"));
+  if (!is_word(text.weights, "all")) {
+    for (const std::string& s : text.weights) o.weights.push_back(parse_dtype(s));
+  }
+  if (is_word(text.computes, "all")) {
+    o.computes.clear();
+  } else if (text.computes.empty() || is_word(text.computes, "default")) {
+    o.computes = {Compute::automatic};
+  } else {
+    for (const std::string& s : text.computes) o.computes.push_back(parse_compute(s));
+  }
+  o.providers = text.providers.empty() ? std::vector<std::string>{""} : text.providers;
+  if (!text.threads.empty()) o.threads.clear();
+  for (const std::string& s : text.threads) {
+    const std::size_t n = parse_count(s, "threads");
+    if (n > kMaxThreads) throw CLI::ValidationError(fmt::format("threads {} is over {}", n, kMaxThreads));
+    o.threads.push_back(n);
+  }
+  o.packed = !text.zero_copy;
+  if (!(o.seconds >= 0 && o.seconds <= 3600)) throw CLI::ValidationError("--time is 0 to 3600 seconds");
+  if (!o.gguf.empty() && (!o.shapes.empty() || !text.weights.empty())) {
+    throw CLI::ValidationError("--gguf brings its own shapes and weights: leave out --shapes and --weights");
+  }
+  for (const std::string& s : extras) {
+    if (!s.starts_with(kBenchmarkPrefix)) throw CLI::ExtrasError("run", {s});
+    o.benchmark_flags.push_back(s);
+  }
+  return o;
+}
+
+void add_run_options(CLI::App& run, RunText& text) {
+  run.add_option("--shapes", text.shapes, "weights as KxN,...: K inputs, N outputs")->delimiter(',');
+  run.add_option("--m", text.m, "tokens (rows of X): 1,4,16,...")->delimiter(',');
+  run.add_option("--weights", text.weights, "all, or a list of: " + dtype_names())->delimiter(',');
+  run.add_option("--compute", text.computes, "default (the format's own), all, or a list of: f32, int8, int8_token")
+      ->delimiter(',');
+  run.add_option("--provider", text.providers, "only these providers (see info); default: the registry's choice")
+      ->delimiter(',');
+  run.add_option("--threads", text.threads, "thread counts: 1,2,...")->delimiter(',');
+  CLI::Option* packed = run.add_flag("--packed", text.packed, "weights packed into panels (default)");
+  run.add_flag("--zero-copy", text.zero_copy, "weights as they lie in a file")->excludes(packed);
+  run.add_flag("--hot", text.out.hot, "one set of weights again and again, instead of more than 600 MB in turn");
+  run.add_option("--gguf", text.out.gguf, "run the tensors of this file");
+  run.add_option("--json", text.out.json, "write the results to this file");
+  run.add_option("--time", text.out.seconds, "seconds of timing a case (default 0.5)");
+  run.allow_extras();
+  run.footer("Google Benchmark's flags work too: --benchmark_filter=REGEX, --benchmark_out=FILE, ...");
+}
+
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) {
+  CLI::App app{"nibblas-bench: products with quantised weights, verified, timed and held against the machine's limits"};
+  app.name("nibblas-bench");
+  app.require_subcommand(1);
+  InfoOptions info;
+  LimitsOptions limits;
+  RunText text;
+  CLI::App* info_app = app.add_subcommand("info", "this machine, the providers, and which kernel runs what");
+  info_app->add_flag("--verbose", info.verbose, "for each kernel chosen, why every other one lost");
+  CLI::App* limits_app = app.add_subcommand("limits", "measure memory bandwidth and arithmetic peaks");
+  limits_app->add_option("--json", limits.json, "write the results to this file");
+  CLI::App* run_app = app.add_subcommand("run", "verify and time products");
+  add_run_options(*run_app, text);
+  try {
+    app.parse(argc, argv);
+    if (info_app->parsed()) return info;
+    if (limits_app->parsed()) return limits;
+    return to_options(text, run_app->remaining());
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* asked = &app;
+    for (const CLI::App* sub : app.get_subcommands()) asked = sub;
+    return Exit{0, asked->help()};
+  } catch (const CLI::Error& e) {
+    return Exit{kExitUsage,
+                fmt::format("nibblas-bench: {}\nTry: nibblas-bench --help, nibblas-bench run --help\n", e.what())};
+  }
+}
+
+}  // namespace nibblas::bench

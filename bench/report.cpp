@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace nibblas::bench {
+namespace {
+
+constexpr std::size_t kBarWidth = 24;
+constexpr int kShapeWidth = 28;
+
+std::string bound_by(const CaseResult& r) {
+  const bool memory = r.speed.weight_gbs * r.speed.limit_gops > r.speed.gops * r.speed.limit_gbs;
+  if (memory) return r.spec.hot ? "DRAM (weights hot)" : "DRAM";
+  return fmt::format("{} {}", r.limit_isa, r.spec.compute == Compute::f32 ? "f32" : "int8");
+}
+
+}  // namespace
+
+std::string table_header() {
+  return fmt::format("{:<12} {:<11} {:<9} {:<32} {:<{}} {:>4} {:>3} {:<9} {:>10} {:>8} {:>8} {:>7}  {:<18} {:>9}",
+                     "weights", "compute", "provider", "kernel", "KxN or tensor", kShapeWidth, "M", "thr", "layout",
+                     "ms", "GOP/s", "wGB/s", "% limit", "of", "rel L2");
+}
+
+std::string table_row(const CaseResult& r) {
+  const Case& c = r.spec;
+  std::string row = fmt::format("{:<12} {:<11} {:<9} {:<32} {:<{}} {:>4} {:>3} {:<9}", to_string(c.source->dtype),
+                                to_string(c.compute), c.provider, r.kernel, c.source->label(), kShapeWidth, c.M,
+                                c.threads, c.packed ? "packed" : "zero-copy");
+  if (r.outcome != Outcome::timed) {
+    return row + fmt::format(" {}: {}", r.outcome == Outcome::skipped ? "skipped" : "FAILED", r.why);
+  }
+  return row + fmt::format(" {:>10.4f} {:>8.1f} {:>8.2f} {:>6.1f}%  {:<18} {:>9.2e}", r.seconds * 1e3, r.speed.gops,
+                           r.speed.weight_gbs, 100 * r.speed.fraction_of_limit(), bound_by(r), r.rel_l2);
+}
+
+std::string summary(const std::vector<CaseResult>& results, const std::vector<Skipped>& skipped) {
+  std::string text;
+  std::size_t counts[3] = {};
+  for (const CaseResult& r : results) ++counts[static_cast<std::size_t>(r.outcome)];
+  for (const Skipped& s : skipped) text += fmt::format("skipped {}: {}\n", s.name, s.reason);
+  for (const CaseResult& r : results) {
+    if (r.outcome == Outcome::failed) text += fmt::format("FAILED {}: {}\n", r.spec.name(), r.why);
+  }
+  return text + fmt::format("{} verified and timed, {} skipped, {} failed\n",
+                            counts[static_cast<std::size_t>(Outcome::timed)],
+                            counts[static_cast<std::size_t>(Outcome::skipped)] + skipped.size(),
+                            counts[static_cast<std::size_t>(Outcome::failed)]);
+}
+
+std::string limits_line(const Limits& l) {
+  std::string text =
+      fmt::format("limits, {} thread{}: DRAM {:.1f} GB/s", l.threads, l.threads == 1 ? "" : "s", l.dram_gbs);
+  for (const IsaPeak& p : l.peaks) {
+    text += fmt::format("; {} f32 {:.0f}, int8 {:.0f} GOP/s", p.isa, p.f32_gops, p.int8_gops);
+  }
+  return text;
+}
+
+Progress::Progress(std::size_t total) : total_(std::max<std::size_t>(total, 1)), on_(isatty(STDERR_FILENO) == 1) {}
+
+void Progress::show(std::size_t done, const std::string& name) const {
+  if (!on_) return;
+  const std::size_t filled = std::min(done, total_) * kBarWidth / total_;
+  fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {}/{} {}", "", filled, "", kBarWidth - filled, done, total_, name);
+  std::fflush(stderr);
+}
+
+void Progress::clear() const {
+  if (on_) fmt::print(stderr, "\r\033[K");
+}
+
+}  // namespace nibblas::bench

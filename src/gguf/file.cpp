@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "gguf/layout.hpp"
+#include "gguf/mapping.hpp"
+#include "gguf/parser.hpp"
+#include "gguf/types.hpp"
+#include "nibblas/dtype.hpp"
+#include "nibblas/gguf.hpp"
+
+namespace nibblas::gguf {
+namespace {
+
+const DTypeInfo* dtype_of(std::uint32_t type) noexcept {
+  const auto found = std::find_if(kDTypes.begin(), kDTypes.end(), [type](const DTypeInfo& d) {
+    return d.ggml_id >= 0 && static_cast<std::uint32_t>(d.ggml_id) == type;
+  });
+  return found == kDTypes.end() ? nullptr : &*found;
+}
+
+Status unsupported(const Tensor& tensor) {
+  const std::string prefix = "tensor " + quoted(tensor.name) + ": ";
+  if (tensor.type == kTypeI2s) {
+    return {StatusCode::unsupported,
+            prefix + "type 36 is i2_s in BitNet.cpp's files and iq4_nl_4_4 in old ggml ones; nibblas reads neither"};
+  }
+  return {StatusCode::unsupported, prefix + "nibblas has no format " + tensor.type_name()};
+}
+
+Result<WeightView> weights_of(const Tensor& tensor) {
+  const DTypeInfo* dtype = dtype_of(tensor.type);
+  if (dtype == nullptr) return unsupported(tensor);
+  const auto bytes = tensor_bytes(tensor);
+  if (!bytes) return bytes.status();
+  if (tensor.data.size() < *bytes) {
+    return Status(StatusCode::buffer_too_small, "tensor " + quoted(tensor.name) + " has " +
+                                                    std::to_string(tensor.data.size()) + " bytes of " +
+                                                    std::to_string(*bytes));
+  }
+  const std::uint64_t K = tensor.ne.empty() ? 1 : tensor.ne[0];
+  const std::uint64_t N = tensor.ne.empty() ? 1 : *element_count(std::span(tensor.ne).subspan(1));
+  if (!std::in_range<std::size_t>(N) || !std::in_range<std::size_t>(K)) {
+    return Status(StatusCode::unsupported, "tensor " + quoted(tensor.name) + " is too large for this machine");
+  }
+  return WeightView{dtype->dtype,       static_cast<std::size_t>(N),      static_cast<std::size_t>(K),
+                    tensor.data.data(), static_cast<std::size_t>(*bytes), 0};
+}
+
+template <class Items, class NameOf>
+auto find_by_name(const Items& items, const std::vector<std::size_t>& index, std::string_view name,
+                  NameOf name_of) noexcept -> const typename Items::value_type* {
+  const auto found = std::lower_bound(index.begin(), index.end(), name,
+                                      [&](std::size_t i, std::string_view n) { return name_of(items[i]) < n; });
+  return found != index.end() && name_of(items[*found]) == name ? &items[*found] : nullptr;
+}
+
+}  // namespace
+
+struct File::Impl {
+  Mapping mapping;
+  Contents contents;
+};
+
+std::string Tensor::type_name() const {
+  const TypeInfo* info = find_type(type);
+  return info != nullptr ? std::string(info->name) : "type " + std::to_string(type);
+}
+
+Result<WeightView> Tensor::weights() const {
+  try {
+    return weights_of(*this);
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::out_of_memory, {});
+  }
+}
+
+Result<File> File::open(const std::string& path) noexcept {
+  try {
+    auto mapping = Mapping::open(path);
+    if (!mapping) return mapping.status();
+    auto contents = Parser(mapping->bytes()).parse();
+    if (!contents) return Status(contents.status().code(), path + ": " + contents.status().message());
+    return File(std::make_unique<Impl>(Impl{std::move(mapping).value(), std::move(contents).value()}));
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::out_of_memory, {});
+  }
+}
+
+Result<File> File::parse(std::span<const std::byte> bytes) noexcept {
+  try {
+    auto contents = Parser(bytes).parse();
+    if (!contents) return contents.status();
+    return File(std::make_unique<Impl>(Impl{Mapping(), std::move(contents).value()}));
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::out_of_memory, {});
+  }
+}
+
+File::File(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+File::File(File&&) noexcept = default;
+File& File::operator=(File&&) noexcept = default;
+File::~File() = default;
+
+std::uint32_t File::version() const noexcept { return impl_->contents.version; }
+std::uint64_t File::alignment() const noexcept { return impl_->contents.alignment; }
+const std::vector<Tensor>& File::tensors() const noexcept { return impl_->contents.tensors; }
+const std::vector<KeyValue>& File::metadata() const noexcept { return impl_->contents.metadata; }
+
+const Tensor* File::find(std::string_view name) const noexcept {
+  const Contents& c = impl_->contents;
+  return find_by_name(c.tensors, c.tensors_by_name, name, [](const Tensor& t) { return std::string_view(t.name); });
+}
+
+const KeyValue* File::find_key(std::string_view key) const noexcept {
+  const Contents& c = impl_->contents;
+  return find_by_name(c.metadata, c.metadata_by_key, key, [](const KeyValue& kv) { return std::string_view(kv.key); });
+}
+
+}  // namespace nibblas::gguf

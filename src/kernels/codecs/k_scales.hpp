@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/codecs/codec.hpp"
+
+namespace nibblas {
+namespace {
+
+/// Scale and minimum of sub-block Sub of q4_k and q5_k. `scales`: the panel's 12 x 16 bytes, then 16 f16 d, 16 f16
+/// dmin.
+template <class Isa, std::size_t Sub>
+void k_scales(const std::byte* scales, std::size_t column, BlockScales<Isa>& s) noexcept {
+  const auto at = [&](std::size_t i) { return scales + i * kPanelRows + column * Isa::lanes; };
+  const std::byte* d = scales + 12 * kPanelRows + column * Isa::lanes * 2;
+  typename Isa::I sc;
+  typename Isa::I m;
+  if constexpr (Sub < 4) {
+    sc = Isa::bit_and(Isa::load_u8(at(Sub)), Isa::bytes(63));
+    m = Isa::bit_and(Isa::load_u8(at(Sub + 4)), Isa::bytes(63));
+  } else {
+    sc = Isa::load_u8_or(at(Sub + 4), 0, 0x0f, at(Sub - 4), 0xc0, 2);
+    m = Isa::load_u8_or(at(Sub + 4), 4, 0x0f, at(Sub), 0xc0, 2);
+  }
+  s.scale[0] = Isa::mul(Isa::load_f16(d), Isa::to_float(sc));
+  s.min = Isa::mul(Isa::load_f16(d + 2 * kPanelRows), Isa::to_float(m));
+}
+
+/// Nibbles of sub-block Sub: sub-blocks 2j and 2j + 1 are the low and high ones of the same 8 words.
+template <class Isa, std::size_t Sub>
+typename Isa::I k_nibbles(const std::byte* word) noexcept {
+  const auto v = Isa::load_words(word);
+  return Isa::bit_and(Sub % 2 == 0 ? v : Isa::template shift_right16<4>(v), Isa::bytes(15));
+}
+
+}  // namespace
+}  // namespace nibblas

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/codecs/codec.hpp"
+
+namespace nibblas {
+namespace {
+
+template <class Isa>
+struct Q6_K {
+  static constexpr DType dtype = DType::q6_k;
+  static constexpr std::size_t scales_per_32 = 2;
+  static constexpr bool has_min = false;
+  static constexpr int max_code = 63;
+  static constexpr int offset = 32;
+
+  // 32 elements are part p = Sub % 4 of half Sub / 4: their low bits are nibbles of ql words 16 half + 8 (p % 2) ...,
+  // low for p < 2, their high bits are bits 2p of qh words 8 half ...
+  template <std::size_t Sub>
+  static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
+    constexpr std::size_t half = Sub / 4;
+    constexpr std::size_t part = Sub % 4;
+    const std::byte* low = block + (16 * half + 8 * (part % 2)) * 64 + column * Isa::lanes * 4;
+    const std::byte* high = block + (32 + 8 * half) * 64 + column * Isa::lanes * 4;
+    for (std::size_t g = 0; g < 8; ++g) {
+      auto lo = Isa::load_words(low + g * 64);
+      auto hi = Isa::load_words(high + g * 64);
+      if constexpr (part >= 2) lo = Isa::template shift_right16<4>(lo);
+      if constexpr (part < 2) hi = Isa::template shift_left16<4 - 2 * static_cast<int>(part)>(hi);
+      if constexpr (part > 2) hi = Isa::template shift_right16<2>(hi);
+      w[g] = Isa::bit_or(Isa::bit_and(lo, Isa::bytes(0x0f)), Isa::bit_and(hi, Isa::bytes(0x30)));
+    }
+  }
+  template <std::size_t Sub>
+  static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+    const std::byte* bytes = block + 48 * 64;
+    const auto d = Isa::load_f16(bytes + 16 * kPanelRows + column * Isa::lanes * 2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      s.scale[i] = Isa::mul(d, Isa::to_float(Isa::load_s8(bytes + (2 * Sub + i) * kPanelRows + column * Isa::lanes)));
+    }
+  }
+};
+
+}  // namespace
+}  // namespace nibblas
