@@ -111,6 +111,10 @@ void add_run_options(CLI::App& run, RunText& text) {
   run.footer("Google Benchmark's flags work too: --benchmark_filter=REGEX, --benchmark_out=FILE, ...");
 }
 
+bool is_command(const CLI::App& app, std::string_view name) {
+  return !app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == name; }).empty();
+}
+
 }  // namespace
 
 Command parse_command_line(int argc, const char* const* argv) {
@@ -127,6 +131,9 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App* run_app = app.add_subcommand("run", "verify and time products");
   add_run_options(*run_app, text);
   try {
+    if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
+      throw CLI::ValidationError(fmt::format("unknown command '{}'; valid: info, limits, run", argv[1]));
+    }
     app.parse(argc, argv);
     if (info_app->parsed()) return info;
     if (limits_app->parsed()) return limits;

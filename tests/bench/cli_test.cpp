@@ -80,7 +80,7 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
     const char* says;
   } cases[] = {
       {{}, "A subcommand is required"},
-      {{"fly"}, "fly"},
+      {{"fly"}, "unknown command 'fly'; valid: info, limits, run"},
       {{"run", "--shapes", "4096"}, "'4096' is not KxN"},
       {{"run", "--shapes", "0x16"}, "'0' is not a positive number"},
       {{"run", "--shapes", "16x1k"}, "'1k' is not a positive number"},

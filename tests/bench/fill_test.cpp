@@ -115,6 +115,16 @@ TEST(FillExtremes, CodesAreAtTheirEnds) {
   }
 }
 
+// Bounds that only looked at positive scales have failed on real data.
+TEST(FillExtremes, BlockScalesHaveBothSigns) {
+  for (const DType t : {DType::q8_0, DType::q4_0, DType::q6_k, DType::tq1_0, DType::tq2_0}) {
+    const auto w = decoded(t, blocks(t, Codes::highest));
+    const auto [least, greatest] = std::minmax_element(w.begin(), w.end());
+    EXPECT_LT(*least, 0) << to_string(t);
+    EXPECT_GT(*greatest, 0) << to_string(t);
+  }
+}
+
 TEST(FillGaussian, HasItsMomentsAndOutliers) {
   constexpr std::size_t kRows = 40, kCols = 1000, kStride = 1003;
   std::vector<float> x(kRows * kStride, 42.0f), plain(x);
