@@ -42,8 +42,8 @@ MatmulOptions options_for(const Candidate& c);
 /// Bit for bit, any NaN like any other.
 [[nodiscard]] testing::AssertionResult matches(ConstMatrixView want, ConstMatrixView got);
 
-/// Is y within the error bounds of docs/numerics.md of the product in double? Where sums could exceed a float nothing
-/// is promised.
+/// Is y within the error bounds of docs/numerics.md of the product in double? Where the
+/// sum, or that of X times the codes before they are scaled, could exceed a float, nothing is promised.
 [[nodiscard]] testing::AssertionResult within_bounds(const WeightView& w, ConstMatrixView x, Compute compute,
                                                      ConstMatrixView y);
 

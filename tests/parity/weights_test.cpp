@@ -53,6 +53,7 @@ TEST_P(TestWeights, HaveBothSignsAndTwoDecadesOfScales) {
 }
 
 TEST_P(TestWeights, LadderScalesDifferFromTheirNeighbours) {
+  if (GetParam() == DType::bitnet_b158) return;  // has only one
   const std::vector<float> w = decode(Weights(GetParam(), 2, kK, WeightFill::ladder, 1).view());
   const std::vector<float> same = decode(Weights(GetParam(), 2, kK, WeightFill::blocks, 1).view());
   EXPECT_NE(w, same);
