@@ -112,7 +112,9 @@ void add_cases(const RunOptions& options, const KernelRegistry& registry, Case c
 
 }  // namespace
 
-std::string WeightSource::label() const { return tensor.empty() ? fmt::format("{}x{}", K, N) : tensor; }
+std::string WeightSource::shape() const { return fmt::format("{}x{}", K, N); }
+
+std::string WeightSource::label() const { return tensor.empty() ? shape() : tensor; }
 
 std::string Case::name() const {
   return fmt::format("{}/{}/{}/{}/M:{}/threads:{}/{}{}", to_string(source->dtype), to_string(compute),

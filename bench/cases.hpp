@@ -22,7 +22,8 @@ struct WeightSource {
   std::size_t K = 0;
   std::optional<WeightView> view;  ///< of the file
 
-  std::string label() const;  ///< the tensor's name, or "4096x1024" (KxN)
+  std::string shape() const;  ///< "4096x1024": KxN
+  std::string label() const;  ///< the tensor's name, or the shape
 };
 
 struct Case {

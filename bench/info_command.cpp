@@ -39,19 +39,22 @@ std::string losers(const Resolution& found) {
   return fmt::format("{}", fmt::join(lost, "; "));
 }
 
+void print_kernel(const char* op, const DTypeInfo& t, Compute compute, const Resolution& found) {
+  fmt::print("{:<12} {:<12} {:<11} {:<37} {}\n", op, t.name,
+             fmt::format("{}{}", to_string(compute), compute == t.default_compute ? "*" : ""),
+             found.kernel != nullptr ? found.kernel->name : "none: " + found.status.message(), losers(found));
+}
+
 void print_kernels(const KernelRegistry& registry) {
-  fmt::print("\n{:<7} {:<12} {:<11} {:<36} {}\n", "op", "weights", "compute", "kernel", "why others lost");
+  fmt::print("\n{:<12} {:<12} {:<11} {:<37} {}\n", "op", "weights", "compute", "kernel", "why others lost");
   for (const DTypeInfo& t : kDTypes) {
-    for (std::size_t c = 0; c < kComputeCount; ++c) {
-      if (!t.legal[c]) continue;
-      const auto compute = static_cast<Compute>(c);
-      for (const Op op : {Op::matmul, Op::gemv}) {
-        const Resolution found = registry.resolve({{op, t.dtype, compute}, {}, false, 0});
-        const std::string kernel = found.kernel != nullptr ? found.kernel->name : "none: " + found.status.message();
-        const bool is_default = compute == t.default_compute;
-        fmt::print("{:<7} {:<12} {:<11} {:<36} {}\n", to_string(op), t.name,
-                   fmt::format("{}{}", to_string(compute), is_default ? "*" : ""), kernel, losers(found));
-      }
+    for (const Compute compute : {Compute::f32, Compute::int8, Compute::int8_token}) {
+      if (!is_legal(t.dtype, compute)) continue;
+      const Resolution matmul = registry.resolve({{Op::matmul, t.dtype, compute}, {}, false, 0});
+      const Resolution gemv = registry.resolve({{Op::gemv, t.dtype, compute}, {}, false, 0});
+      const bool same = matmul.kernel == gemv.kernel && losers(matmul) == losers(gemv);
+      print_kernel(same ? "matmul, gemv" : "matmul", t, compute, matmul);
+      if (!same) print_kernel("gemv", t, compute, gemv);
     }
   }
   fmt::print("* the format's default\n");
@@ -59,11 +62,10 @@ void print_kernels(const KernelRegistry& registry) {
 
 void print_explanations(const KernelRegistry& registry) {
   for (const DTypeInfo& t : kDTypes) {
-    for (std::size_t c = 0; c < kComputeCount; ++c) {
-      if (!t.legal[c]) continue;
+    for (const Compute compute : {Compute::f32, Compute::int8, Compute::int8_token}) {
+      if (!is_legal(t.dtype, compute)) continue;
       for (const Op op : {Op::matmul, Op::gemv}) {
-        const KernelKey key{op, t.dtype, static_cast<Compute>(c)};
-        fmt::print("\n{}\n", registry.explain({key, {}, false, 0}));
+        fmt::print("\n{}\n", registry.explain({{op, t.dtype, compute}, {}, false, 0}));
       }
     }
   }

@@ -11,7 +11,6 @@ namespace nibblas::bench {
 namespace {
 
 constexpr std::size_t kBarWidth = 24;
-constexpr int kShapeWidth = 28;
 
 std::string bound_by(const CaseResult& r) {
   const bool memory = r.speed.weight_gbs * r.speed.limit_gops > r.speed.gops * r.speed.limit_gbs;
@@ -21,22 +20,37 @@ std::string bound_by(const CaseResult& r) {
 
 }  // namespace
 
-std::string table_header() {
-  return fmt::format("{:<12} {:<11} {:<9} {:<32} {:<{}} {:>4} {:>3} {:<9} {:>10} {:>8} {:>8} {:>7}  {:<18} {:>9}",
-                     "weights", "compute", "provider", "kernel", "KxN or tensor", kShapeWidth, "M", "thr", "layout",
-                     "ms", "GOP/s", "wGB/s", "% limit", "of", "rel L2");
+Table::Table(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    provider_ = std::max(provider_, c.provider.size());
+    kernel_ = std::max(kernel_, std::string_view(c.kernel->name).size());
+    tensor_ = std::max(tensor_, c.source->tensor.size());
+    shape_ = std::max(shape_, c.source->shape().size());
+  }
 }
 
-std::string table_row(const CaseResult& r) {
+std::string Table::columns(std::string_view provider, std::string_view kernel, std::string_view tensor,
+                           std::string_view shape, std::string_view M, std::string_view threads,
+                           std::string_view layout) const {
+  std::string line = tensor_ == 0 ? std::string() : fmt::format("{:<{}} ", tensor, tensor_);
+  return line + fmt::format("{:<{}} {:<{}} {:<{}} {:>5} {:>3} {:<9}", shape, shape_, provider, provider_, kernel,
+                            kernel_, M, threads, layout);
+}
+
+std::string Table::header() const {
+  return columns("provider", "kernel", "tensor", "KxN", "M", "thr", "weights") +
+         fmt::format(" {:>10} {:>8} {:>8} {:>7}  {:<18} {:>9}", "ms", "GOP/s", "wGB/s", "% limit", "of", "rel L2");
+}
+
+std::string Table::row(const CaseResult& r) const {
   const Case& c = r.spec;
-  std::string row = fmt::format("{:<12} {:<11} {:<9} {:<32} {:<{}} {:>4} {:>3} {:<9}", to_string(c.source->dtype),
-                                to_string(c.compute), c.provider, r.kernel, c.source->label(), kShapeWidth, c.M,
-                                c.threads, c.packed ? "packed" : "zero-copy");
+  const std::string start = columns(c.provider, r.kernel, c.source->tensor, c.source->shape(), fmt::format("{}", c.M),
+                                    fmt::format("{}", c.threads), c.packed ? "packed" : "zero-copy");
   if (r.outcome != Outcome::timed) {
-    return row + fmt::format(" {}: {}", r.outcome == Outcome::skipped ? "skipped" : "FAILED", r.why);
+    return start + fmt::format(" {}: {}", r.outcome == Outcome::skipped ? "skipped" : "FAILED", r.why);
   }
-  return row + fmt::format(" {:>10.4f} {:>8.1f} {:>8.2f} {:>6.1f}%  {:<18} {:>9.2e}", r.seconds * 1e3, r.speed.gops,
-                           r.speed.weight_gbs, 100 * r.speed.fraction_of_limit(), bound_by(r), r.rel_l2);
+  return start + fmt::format(" {:>10.4f} {:>8.1f} {:>8.2f} {:>6.1f}%  {:<18} {:>9.2e}", r.seconds * 1e3, r.speed.gops,
+                             r.speed.weight_gbs, 100 * r.speed.fraction_of_limit(), bound_by(r), r.rel_l2);
 }
 
 std::string summary(const std::vector<CaseResult>& results, const std::vector<Skipped>& skipped) {

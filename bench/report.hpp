@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cases.hpp"
@@ -11,9 +12,25 @@
 
 namespace nibblas::bench {
 
-std::string table_header();
-/// A line of the table, or the line of a case that was skipped or failed: that one has no speed.
-std::string table_row(const CaseResult& result);
+/// The table, a line at a time. Columns fit the cases.
+class Table {
+ public:
+  explicit Table(const std::vector<Case>& cases);
+  std::string header() const;
+  /// A case that was skipped or failed has no speed.
+  std::string row(const CaseResult& result) const;
+
+ private:
+  std::string columns(std::string_view provider, std::string_view kernel, std::string_view tensor,
+                      std::string_view shape, std::string_view M, std::string_view threads,
+                      std::string_view layout) const;
+
+  std::size_t provider_ = 8;
+  std::size_t kernel_ = 6;
+  std::size_t tensor_ = 0;  ///< no such column when the weights are made
+  std::size_t shape_ = 3;
+};
+
 /// What was not run and what went wrong, and how many cases were timed.
 std::string summary(const std::vector<CaseResult>& results, const std::vector<Skipped>& skipped);
 /// The limits that the percentages refer to.

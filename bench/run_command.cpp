@@ -19,17 +19,19 @@ namespace {
 /// Google Benchmark runs the cases and its reporters see each; the table is ours.
 class TableReporter final : public benchmark::BenchmarkReporter {
  public:
-  explicit TableReporter(const std::vector<CaseResult>& results) : results_(results) {}
+  TableReporter(const std::vector<Case>& cases, const std::vector<CaseResult>& results)
+      : table_(cases), results_(results) {}
   bool ReportContext(const Context&) override {
-    fmt::print("{}\n", table_header());
+    fmt::print("{}\n", table_.header());
     return true;
   }
   void ReportRuns(const std::vector<Run>&) override {
-    for (; printed_ < results_.size(); ++printed_) fmt::print("{}\n", table_row(results_[printed_]));
+    for (; printed_ < results_.size(); ++printed_) fmt::print("{}\n", table_.row(results_[printed_]));
     std::fflush(stdout);
   }
 
  private:
+  Table table_;
   const std::vector<CaseResult>& results_;
   std::size_t printed_ = 0;
 };
@@ -61,7 +63,7 @@ std::vector<CaseResult> run_all(const std::vector<Case>& cases, Runner& runner) 
         ->Iterations(1)
         ->Unit(benchmark::kMillisecond);
   }
-  TableReporter reporter(results);
+  TableReporter reporter(cases, results);
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::ClearRegisteredBenchmarks();
   return results;

@@ -5,6 +5,7 @@
 
 #include "fp_environment.hpp"
 #include "product.hpp"
+#include "status_message.hpp"
 
 namespace nibblas {
 namespace {
@@ -66,7 +67,7 @@ Status ActivationsBuilder::fill_own(Activations& out, const Kernel& kernel, Cons
   if (bytes > out.buffer_.size()) {
     Buffer grown(bytes);
     if (grown.data() == nullptr) {
-      return {StatusCode::out_of_memory, "no memory for " + std::to_string(bytes) + " bytes of activations"};
+      return error(StatusCode::out_of_memory, "no memory for ", bytes, " bytes of activations");
     }
     out.buffer_ = std::move(grown);
   }
@@ -74,10 +75,10 @@ Status ActivationsBuilder::fill_own(Activations& out, const Kernel& kernel, Cons
   return {};
 }
 
-Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& context) {
+Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& context) noexcept {
   if (static_cast<std::size_t>(compute) >= kComputeCount) {
-    return {StatusCode::invalid_argument,
-            "prepare: compute must be f32, int8 or int8_token, not " + std::string(to_string(compute))};
+    return error(StatusCode::invalid_argument, "prepare: compute must be f32, int8 or int8_token, not ",
+                 to_string(compute));
   }
   if (Status s = check_matrix("X", X); !s) return s;
   const Result<const Kernel*> kernel = choose_tiled(context, reader_of(compute), compute);

@@ -2,10 +2,14 @@
 #include "nibblas/matmul.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <new>
 
 #include "activations.hpp"
 #include "driver.hpp"
 #include "product.hpp"
+#include "status_message.hpp"
+#include "whole.hpp"
 
 // The entry points: check, choose a kernel, find scratch, hand over to the driver.
 
@@ -20,29 +24,31 @@ struct Input {
   std::size_t K() const noexcept { return rows != nullptr ? rows->cols : prepared->K(); }
 };
 
-std::string n(std::size_t value) { return std::to_string(value); }
-
 void zero(const MatrixView& y) noexcept {
   for (std::size_t r = 0; r < y.rows; ++r) std::fill_n(y.data + r * y.stride, y.cols, 0.0f);
 }
 
-Status check_kernel_k(const Kernel& kernel, std::size_t K) {
-  if (!kernel.is_tiled() || K <= kernel.tiled.k_max) return {};
-  return {StatusCode::unsupported, std::string(kernel.name) + ": K = " + n(K) +
-                                       " could overflow its integer sums, at most " + n(kernel.tiled.k_max)};
+/// What only the chosen kernel knows about W.
+Status check_kernel(const Kernel& kernel, const WeightSource& w) noexcept {
+  if (!kernel.is_tiled()) return w.packed != nullptr ? check_own_packing(kernel, *w.packed) : Status{};
+  if (w.K() <= kernel.tiled.k_max) return {};
+  return error(StatusCode::unsupported, kernel.name, ": K = ", w.K(), " could overflow its integer sums, at most ",
+               kernel.tiled.k_max);
 }
 
-Result<std::byte*> reserve(Context& context, std::size_t bytes) {
+Result<std::byte*> reserve(Context& context, std::size_t bytes) noexcept {
   if (std::byte* memory = context.workspace.reserve(bytes)) return memory;
-  if (context.workspace.fixed()) {
-    return Status{StatusCode::buffer_too_small,
-                  "workspace: " + n(context.workspace.capacity()) + " bytes, needed are " + n(bytes)};
+  if (!context.workspace.fixed()) {
+    return error(StatusCode::out_of_memory, "no memory for a workspace of ", bytes, " bytes");
   }
-  return Status{StatusCode::out_of_memory, "no memory for a workspace of " + n(bytes) + " bytes"};
+  if (context.workspace.capacity() >= bytes) {
+    return error(StatusCode::invalid_argument, "workspace: its memory is not 64-byte aligned");
+  }
+  return error(StatusCode::buffer_too_small, "workspace: ", context.workspace.capacity(), " bytes, needed are ", bytes);
 }
 
-Status run_whole(const Kernel& kernel, const WeightSource& w, const ConstMatrixView& x, const MatrixView& y,
-                 Context& context) {
+Status run_on_views(const Kernel& kernel, const WeightSource& w, const ConstMatrixView& x, const MatrixView& y,
+                    Context& context) noexcept {
   WeightView empty;
   if (w.view == nullptr) {
     empty.dtype = w.dtype();
@@ -55,11 +61,11 @@ Status run_whole(const Kernel& kernel, const WeightSource& w, const ConstMatrixV
                         y,
                         executor_of(context),
                         context.workspace};
-  return kernel.whole.run(args, kernel.whole.user);
+  return run_whole(kernel, args);
 }
 
 Status run_tiled(const Kernel& kernel, const WeightSource& w, const Input& x, const MatrixView& y, Context& context,
-                 const MatmulOptions& options) {
+                 const MatmulOptions& options) noexcept {
   const TiledProduct product = make_product(kernel, w, x.M(), context, options.tiles);
   const std::size_t x_bytes =
       x.prepared != nullptr ? 0 : round_up(Activations::bytes(kernel.key.compute, x.M(), x.K()), 64);
@@ -76,7 +82,7 @@ Status run_tiled(const Kernel& kernel, const WeightSource& w, const Input& x, co
 }
 
 Status multiply(const WeightSource& w, const Input& x, const MatrixView& y, Context& context,
-                const MatmulOptions& options) {
+                const MatmulOptions& options) noexcept {
   if (Status s = check_weights(w); !s) return s;
   if (x.rows != nullptr) {
     if (Status s = check_matrix("X", *x.rows); !s) return s;
@@ -85,15 +91,15 @@ Status multiply(const WeightSource& w, const Input& x, const MatrixView& y, Cont
   KernelRequest request = request_for(w, x.M(), options);
   if (x.prepared != nullptr) {
     if (options.compute != Compute::automatic && options.compute != x.prepared->compute()) {
-      return {StatusCode::invalid_argument, "X is prepared for " + std::string(to_string(x.prepared->compute())) +
-                                                ", asked for is " + std::string(to_string(options.compute))};
+      return error(StatusCode::invalid_argument, "X is prepared for ", to_string(x.prepared->compute()),
+                   ", asked for is ", to_string(options.compute));
     }
     request.key.compute = x.prepared->compute();
     request.tiled_only = true;
   }
   const Result<const Kernel*> kernel = choose_kernel(context, request);
   if (!kernel) return kernel.status();
-  if (Status s = check_kernel_k(**kernel, w.K()); !s) return s;
+  if (Status s = check_kernel(**kernel, w); !s) return s;
   if (options.stats != nullptr) *options.stats = {0, *kernel};
   if (y.rows == 0 || y.cols == 0) return {};
   if (w.K() == 0) {
@@ -101,53 +107,64 @@ Status multiply(const WeightSource& w, const Input& x, const MatrixView& y, Cont
     return {};
   }
   return (*kernel)->is_tiled() ? run_tiled(**kernel, w, x, y, context, options)
-                               : run_whole(**kernel, w, *x.rows, y, context);
+                               : run_on_views(**kernel, w, *x.rows, y, context);
 }
 
-Result<std::size_t> needed(const WeightSource& w, std::size_t M, Context& context, const MatmulOptions& options) {
+Result<std::size_t> needed(const WeightSource& w, std::size_t M, Context& context,
+                           const MatmulOptions& options) noexcept {
   if (Status s = check_weights(w); !s) return s;
+  if (M != 0 && std::max(w.K(), w.N()) > kMaxElements / M) {
+    return error(StatusCode::shape_mismatch, "M = ", M, " with N = ", w.N(), ", K = ", w.K(), " overflows");
+  }
   const Result<const Kernel*> kernel = choose_kernel(context, request_for(w, M, options));
   if (!kernel) return kernel.status();
+  if (Status s = check_kernel(**kernel, w); !s) return s;
   if (M == 0 || w.N() == 0 || w.K() == 0 || !(*kernel)->is_tiled()) return std::size_t{0};
   const TiledProduct product = make_product(**kernel, w, M, context, options.tiles);
   return round_up(Activations::bytes((*kernel)->key.compute, M, w.K()), 64) + product.scratch_bytes();
 }
 
-std::string explain(const WeightSource& w, std::size_t M, Context& context, const MatmulOptions& options) {
+std::string explain(const WeightSource& w, std::size_t M, Context& context, const MatmulOptions& options) try {
   if (Status s = check_weights(w); !s) return s.message();
   return registry_of(context).explain(request_for(w, M, options));
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 }  // namespace
 
-Status matmul(const WeightView& W, ConstMatrixView X, MatrixView Y, Context& context, const MatmulOptions& options) {
+Status matmul(const WeightView& W, ConstMatrixView X, MatrixView Y, Context& context,
+              const MatmulOptions& options) noexcept {
   return multiply({&W, nullptr}, {&X, nullptr}, Y, context, options);
 }
-Status matmul(const PackedWeights& W, ConstMatrixView X, MatrixView Y, Context& context, const MatmulOptions& options) {
+Status matmul(const PackedWeights& W, ConstMatrixView X, MatrixView Y, Context& context,
+              const MatmulOptions& options) noexcept {
   return multiply({nullptr, &W}, {&X, nullptr}, Y, context, options);
 }
-Status matmul(const WeightView& W, const Activations& X, MatrixView Y, Context& context, const MatmulOptions& options) {
+Status matmul(const WeightView& W, const Activations& X, MatrixView Y, Context& context,
+              const MatmulOptions& options) noexcept {
   return multiply({&W, nullptr}, {nullptr, &X}, Y, context, options);
 }
 Status matmul(const PackedWeights& W, const Activations& X, MatrixView Y, Context& context,
-              const MatmulOptions& options) {
+              const MatmulOptions& options) noexcept {
   return multiply({nullptr, &W}, {nullptr, &X}, Y, context, options);
 }
 
 Status gemv(const WeightView& W, std::span<const float> x, std::span<float> y, Context& context,
-            const MatmulOptions& options) {
+            const MatmulOptions& options) noexcept {
   return matmul(W, {x.data(), 1, x.size()}, {y.data(), 1, y.size()}, context, options);
 }
 Status gemv(const PackedWeights& W, std::span<const float> x, std::span<float> y, Context& context,
-            const MatmulOptions& options) {
+            const MatmulOptions& options) noexcept {
   return matmul(W, {x.data(), 1, x.size()}, {y.data(), 1, y.size()}, context, options);
 }
 
-Result<std::size_t> workspace_size(const WeightView& W, std::size_t M, Context& context, const MatmulOptions& options) {
+Result<std::size_t> workspace_size(const WeightView& W, std::size_t M, Context& context,
+                                   const MatmulOptions& options) noexcept {
   return needed({&W, nullptr}, M, context, options);
 }
 Result<std::size_t> workspace_size(const PackedWeights& W, std::size_t M, Context& context,
-                                   const MatmulOptions& options) {
+                                   const MatmulOptions& options) noexcept {
   return needed({nullptr, &W}, M, context, options);
 }
 

@@ -6,6 +6,8 @@
 #include "fp_environment.hpp"
 #include "nibblas/formats.hpp"
 #include "product.hpp"
+#include "status_message.hpp"
+#include "whole.hpp"
 
 namespace nibblas {
 namespace {
@@ -40,8 +42,13 @@ void pack_panel(void* arg, std::size_t i) noexcept {
   job.kernel->tiled.pack({job.w, i * kPanelRows, 0, job.w->K, job.out + i * job.panel_bytes});
 }
 
-Status out_of_memory(std::size_t bytes) {
-  return {StatusCode::out_of_memory, "no memory for " + std::to_string(bytes) + " bytes of packed weights"};
+Status out_of_memory(std::size_t bytes) noexcept {
+  return error(StatusCode::out_of_memory, "no memory for ", bytes, " bytes of packed weights");
+}
+
+template <class... Parts>
+Status invalid(const Parts&... why) noexcept {
+  return error(StatusCode::invalid_data, "packed image: ", why...);
 }
 
 /// Payload of N x K in 16-row panels; the shape is already checked.
@@ -49,8 +56,7 @@ Result<std::size_t> panels_payload(DType dtype, std::size_t N, std::size_t K) no
   const std::size_t panel = panel_layout(dtype).panel_bytes(K);
   const std::size_t panels = panel_count(N);
   if (panel != 0 && panels > (SIZE_MAX >> 1) / panel) {
-    return Status{StatusCode::shape_mismatch,
-                  "packed size of " + std::to_string(N) + " x " + std::to_string(K) + " overflows"};
+    return error(StatusCode::shape_mismatch, "packed size of ", N, " x ", K, " overflows");
   }
   return panels * panel;
 }
@@ -64,9 +70,12 @@ Result<std::size_t> packed_bytes(DType dtype, std::size_t N, std::size_t K) noex
   return *payload + PackedWeights::kHeaderBytes;
 }
 
-Result<PackedWeights> PackedWeights::pack(const WeightView& w, Context& context) { return pack(w, context, {}); }
+Result<PackedWeights> PackedWeights::pack(const WeightView& w, Context& context) noexcept {
+  return pack(w, context, {});
+}
 
-Result<PackedWeights> PackedWeights::pack(const WeightView& w, Context& context, const MatmulOptions& options) {
+Result<PackedWeights> PackedWeights::pack(const WeightView& w, Context& context,
+                                          const MatmulOptions& options) noexcept {
   if (Status s = check_view(w); !s) return s;
   const WeightSource source{&w, nullptr};
   Result<const Kernel*> kernel = choose_kernel(context, request_for(source, 2, options));
@@ -78,9 +87,8 @@ Result<PackedWeights> PackedWeights::pack(const WeightView& w, Context& context,
   }
   const WholeKernel& whole = (*kernel)->whole;
   const Result<std::size_t> payload =
-      own_layout ? whole.packed_bytes(w.dtype, w.N, w.K, whole.user) : panels_payload(w.dtype, w.N, w.K);
+      own_layout ? own_packed_bytes(**kernel, w.dtype, w.N, w.K) : panels_payload(w.dtype, w.N, w.K);
   if (!payload) return payload.status();
-  if (*payload > (SIZE_MAX >> 1)) return out_of_memory(*payload);
 
   PackedWeights out;
   out.buffer_ = Buffer(*payload + kHeaderBytes);
@@ -105,41 +113,42 @@ Result<PackedWeights> PackedWeights::pack(const WeightView& w, Context& context,
   std::memcpy(out.buffer_.data(), &header, sizeof header);
   std::byte* data = out.buffer_.data() + kHeaderBytes;
   if (own_layout) {
-    if (Status s = whole.pack(w, data, whole.user); !s) return s;
+    if (Status s = pack_own(**kernel, w, data); !s) return s;
+    return out;
+  }
+  if (w.K == 0) {  // nothing to pack, yet a panel may have a tail
+    std::memset(data, 0, *payload);
     return out;
   }
   PackJob job{&w, *kernel, data, panel_layout(w.dtype).panel_bytes(w.K)};
-  if (w.K != 0) executor_of(context).parallel_for(panel_count(w.N), {pack_panel, &job});
+  executor_of(context).parallel_for(panel_count(w.N), {pack_panel, &job});
   return out;
 }
 
 Result<PackedWeights> PackedWeights::from_bytes(std::span<const std::byte> image) noexcept {
-  const auto invalid = [](std::string why) { return Status{StatusCode::invalid_data, "packed image: " + why}; };
-  if (image.size() < kHeaderBytes) return invalid(std::to_string(image.size()) + " bytes are less than its header");
+  if (image.size() < kHeaderBytes) return invalid(image.size(), " bytes are less than its header");
   if (reinterpret_cast<std::uintptr_t>(image.data()) % 64 != 0) {
-    return Status{StatusCode::invalid_argument, "packed image: not 64-byte aligned"};
+    return error(StatusCode::invalid_argument, "packed image: not 64-byte aligned");
   }
   ImageHeader h;
   std::memcpy(&h, image.data(), sizeof h);
   if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0) return invalid("no nibblas magic");
-  if (h.header_version != kHeaderVersion) return invalid("header version " + std::to_string(h.header_version));
-  if (h.dtype >= kDTypeCount) return invalid("unknown format " + std::to_string(h.dtype));
+  if (h.header_version != kHeaderVersion) return invalid("header version ", h.header_version);
+  if (h.dtype >= kDTypeCount) return invalid("unknown format ", h.dtype);
   const auto dtype = static_cast<DType>(h.dtype);
   if (h.payload_bytes != image.size() - kHeaderBytes) {
-    return invalid("header says " + std::to_string(h.payload_bytes) + " bytes of weights, the image has " +
-                   std::to_string(image.size() - kHeaderBytes));
+    return invalid("header says ", h.payload_bytes, " bytes of weights, the image has ", image.size() - kHeaderBytes);
   }
   if (h.layout_id < kFirstForeignLayout) {
     const PanelLayout& layout = panel_layout(dtype);
     if (h.layout_id != layout.id || h.layout_version != layout.version) {
-      return invalid("layout " + std::to_string(h.layout_id) + " version " + std::to_string(h.layout_version) +
-                     "; this build reads " + std::to_string(layout.id) + " version " + std::to_string(layout.version));
+      return invalid("layout ", h.layout_id, " version ", h.layout_version, "; this build reads ", layout.id,
+                     " version ", layout.version);
     }
     const Result<std::size_t> wanted = packed_bytes(dtype, h.N, h.K);
     if (!wanted) return wanted.status();
     if (*wanted != image.size()) {
-      return invalid(std::to_string(h.N) + " x " + std::to_string(h.K) + " needs " + std::to_string(*wanted) +
-                     " bytes, the image has " + std::to_string(image.size()));
+      return invalid(h.N, " x ", h.K, " needs ", *wanted, " bytes, the image has ", image.size());
     }
   }
   PackedWeights out;

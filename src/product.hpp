@@ -11,6 +11,9 @@ namespace nibblas {
 
 constexpr std::size_t round_up(std::size_t n, std::size_t to) noexcept { return (n + to - 1) / to * to; }
 
+/// Elements of a matrix: far beyond any memory, far below where sizes of packed weights or activations could wrap.
+inline constexpr std::size_t kMaxElements = std::size_t{1} << (sizeof(std::size_t) * 8 - 8);
+
 /// W in either form.
 struct WeightSource {
   const WeightView* view = nullptr;
@@ -37,7 +40,6 @@ KernelRequest request_for(const WeightSource& w, std::size_t M, const MatmulOpti
 /// Errors: unsupported, not_found, a bad registry config.
 Result<const Kernel*> choose_kernel(const Context& context, const KernelRequest& request) noexcept;
 /// The best kernel that works on panels, whatever serves rows.
-Result<const Kernel*> choose_tiled(const Context& context, DType weights, Compute compute,
-                                   std::string_view provider = {}) noexcept;
+Result<const Kernel*> choose_tiled(const Context& context, DType weights, Compute compute) noexcept;
 
 }  // namespace nibblas

@@ -47,7 +47,7 @@ bool owns(const Entry& e, std::string_view name) noexcept {
 }
 
 Status check_force(std::span<const Entry> entries, std::string_view force) {
-  const auto it = std::ranges::find_if(entries, [force](const Entry& e) { return e.forced; });
+  const auto it = std::ranges::find_if(entries, [](const Entry& e) { return e.forced; });
   const bool known = it != entries.end();
   if (known && it->off.empty()) {
     return {};

@@ -35,8 +35,7 @@ const Kernel* best_of(const Entry& entry, const KernelRequest& request) noexcept
   for (std::size_t i = 0; i < entry.member.kernels.size(); ++i) {
     const Kernel& k = entry.member.kernels[i];
     if (!k.serves(request.key) || !entry.kernel_off[i].empty() || !reads_layout(k, request.layout_id) ||
-        (request.tiled_only && !k.is_tiled()) ||
-        (k.results == Results::tolerance && !tolerates(entry, request))) {
+        (request.tiled_only && !k.is_tiled()) || (k.results == Results::tolerance && !tolerates(entry, request))) {
       continue;
     }
     if (k.key.op == request.key.op) {
@@ -159,8 +158,9 @@ const Kernel* Snapshot::select(const KernelRequest& request) const noexcept {
   }
   const bool panels = request.layout_id == panel_layout(request.key.weights).id;
   if (request.provider.empty() && !request.allow_tolerance && (panels || request.layout_id == 0)) {
-    return table_[panels || request.tiled_only][static_cast<std::size_t>(request.key.op)][static_cast<std::size_t>(request.key.weights)]
-                 [static_cast<std::size_t>(request.key.compute)];
+    // Kernels that read panels are the tiled ones.
+    return table_[panels || request.tiled_only][static_cast<std::size_t>(request.key.op)]
+                 [static_cast<std::size_t>(request.key.weights)][static_cast<std::size_t>(request.key.compute)];
   }
   return choose(request).kernel;
 }
@@ -280,6 +280,9 @@ std::string to_text(const KernelRequest& request, const Resolution& resolution) 
   }
   if (request.allow_tolerance) {
     out += ", tolerance allowed";
+  }
+  if (request.tiled_only) {
+    out += ", X prepared";
   }
   out += resolution.kernel != nullptr ? text(" -> ", resolution.kernel->name, "\n")
                                       : text(" -> error: ", resolution.status.message(), "\n");

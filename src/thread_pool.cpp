@@ -158,7 +158,7 @@ bool WorkerPool::ready() const noexcept {
 void WorkerPool::parallel_for(std::size_t n, Task task) noexcept {
   // A pool that is busy, with another caller's job or with the one this call is nested in, leaves the work to its
   // caller: nobody ever waits for a job of somebody else.
-  if (n > 1 && worker_count_ != 0 && !forked() && !busy_.exchange(true, std::memory_order_acquire)) {
+  if (n > 1 && concurrency() > 1 && !busy_.exchange(true, std::memory_order_acquire)) {
     run_job(n, task);
     busy_.store(false, std::memory_order_release);
     return;
@@ -231,7 +231,7 @@ void WorkerPool::work(Worker& me) noexcept {
   bool slept = false;
   while (!stop_.load(std::memory_order_relaxed)) {
     if (const std::size_t left = take(); left != 0) {
-      if (slept && sleepers_.load(std::memory_order_relaxed) != 0) wake(left - 1, 0);
+      if (slept && sleepers_.load(std::memory_order_seq_cst) != 0) wake(left - 1, 0);
       run_from(left);
     }
     slept = wait_for_job(me);

@@ -73,7 +73,8 @@ TilePlan plan(const TileInput& in) noexcept {
   p.panels = panel_count(in.N);
   p.tiles = ceil_div(in.M, tile_tokens(in.compute));
   const double work = static_cast<double>(in.M) * static_cast<double>(in.N) * static_cast<double>(in.K);
-  p.threads = work < kSerialWork ? 1 : std::max<std::size_t>(in.threads, 1);
+  // More threads than a panel times a tile each have nothing to do; an executor may claim any number.
+  p.threads = work < kSerialWork ? 1 : std::clamp<std::size_t>(in.threads, 1, p.panels * p.tiles);
 
   // One tile reads each weight once anyway: then a chunk is only a share of the work. Several tiles want their row
   // block in L2. Either way every thread should get kChunksPerThread chunks.

@@ -76,31 +76,31 @@ class NIBBLAS_API Activations {
 };
 
 /// Prepares X (M x K) into `out`, whose memory is reused. compute must not be automatic.
-NIBBLAS_API Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& context);
+NIBBLAS_API Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& context) noexcept;
 
 /// Y[M x N] = X[M x K] * W[N x K]^T. Y is overwritten, and untouched on error. M = 0 or N = 0: no-op; K = 0: zeros.
 /// Errors: shape_mismatch, buffer_too_small, unsupported, invalid_argument, out_of_memory.
 NIBBLAS_API Status matmul(const WeightView& W, ConstMatrixView X, MatrixView Y, Context& context,
-                          const MatmulOptions& options = {});
+                          const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Status matmul(const PackedWeights& W, ConstMatrixView X, MatrixView Y, Context& context,
-                          const MatmulOptions& options = {});
+                          const MatmulOptions& options = {}) noexcept;
 /// The same with X prepared; options.compute is X's own, or automatic.
 NIBBLAS_API Status matmul(const WeightView& W, const Activations& X, MatrixView Y, Context& context,
-                          const MatmulOptions& options = {});
+                          const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Status matmul(const PackedWeights& W, const Activations& X, MatrixView Y, Context& context,
-                          const MatmulOptions& options = {});
+                          const MatmulOptions& options = {}) noexcept;
 
 /// y[N] = W[N x K] * x[K].
 NIBBLAS_API Status gemv(const WeightView& W, std::span<const float> x, std::span<float> y, Context& context,
-                        const MatmulOptions& options = {});
+                        const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Status gemv(const PackedWeights& W, std::span<const float> x, std::span<float> y, Context& context,
-                        const MatmulOptions& options = {});
+                        const MatmulOptions& options = {}) noexcept;
 
 /// Bytes of workspace that a matmul of W with M rows needs in this context.
 NIBBLAS_API Result<std::size_t> workspace_size(const WeightView& W, std::size_t M, Context& context,
-                                               const MatmulOptions& options = {});
+                                               const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Result<std::size_t> workspace_size(const PackedWeights& W, std::size_t M, Context& context,
-                                               const MatmulOptions& options = {});
+                                               const MatmulOptions& options = {}) noexcept;
 
 /// Which kernel a product of W with M rows would run, and why each other lost.
 NIBBLAS_API std::string explain(const WeightView& W, std::size_t M, Context& context,

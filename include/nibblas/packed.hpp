@@ -26,8 +26,8 @@ class NIBBLAS_API PackedWeights {
   PackedWeights& operator=(PackedWeights&&) noexcept = default;
 
   /// Panels of w, made on the context's executor. A kernel of options.provider with a layout of its own packs in that.
-  static Result<PackedWeights> pack(const WeightView& w, Context& context, const MatmulOptions& options);
-  static Result<PackedWeights> pack(const WeightView& w, Context& context);
+  static Result<PackedWeights> pack(const WeightView& w, Context& context, const MatmulOptions& options) noexcept;
+  static Result<PackedWeights> pack(const WeightView& w, Context& context) noexcept;
   /// A saved image; `image` stays the caller's, must outlive the result and be 64-byte aligned. Checks the header and
   /// the extent. Errors: invalid_data (not such an image, other version, wrong size), invalid_argument (alignment).
   static Result<PackedWeights> from_bytes(std::span<const std::byte> image) noexcept;

@@ -9,6 +9,7 @@
 #include "formats/half.hpp"
 #include "nibblas/dtype.hpp"
 #include "nibblas/views.hpp"
+#include "strict_fp.hpp"
 
 // What the library knows about a format: one FormatCodec, made from the format's own header and listed in
 // formats.cpp. A block format is a struct with

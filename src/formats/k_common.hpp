@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "formats/half.hpp"
+#include "strict_fp.hpp"
 
 // What the two K-quant searches share.
 
@@ -56,6 +57,10 @@ struct Normalised {
     return static_cast<float>(static_cast<double>(half_to_float(h)) * factor);
   }
 };
+
+/// A scale that f16 may have rounded down by a good part of its value, so that the largest sc is clamped: the next one
+/// is worth a try.
+constexpr bool subnormal(std::uint16_t half) noexcept { return (half & 0x7c00u) == 0 && (half & 0x3ffu) != 0; }
 
 inline float reciprocal(float v) noexcept { return v != 0 ? 1.0f / v : 0.0f; }
 

@@ -19,11 +19,13 @@ struct KScales {
 inline KScales unpack_scales(const std::uint8_t (&packed)[12]) noexcept {
   KScales s;
   for (std::size_t i = 0; i < 4; ++i) {
+    const unsigned a = packed[i];
+    const unsigned b = packed[4 + i];
     const unsigned low = packed[8 + i];
-    s.sc[i] = packed[i] & 63;
-    s.m[i] = packed[4 + i] & 63;
-    s.sc[4 + i] = static_cast<std::uint8_t>((low & 15u) | ((packed[i] >> 6) << 4));
-    s.m[4 + i] = static_cast<std::uint8_t>((low >> 4) | ((packed[4 + i] >> 6) << 4));
+    s.sc[i] = a & 63u;
+    s.m[i] = b & 63u;
+    s.sc[4 + i] = static_cast<std::uint8_t>((low & 15u) | ((a >> 6) << 4));
+    s.m[4 + i] = static_cast<std::uint8_t>((low >> 4) | ((b >> 6) << 4));
   }
   return s;
 }

@@ -125,9 +125,12 @@ class AffineSearch {
       m_max = std::max(m_max, f.m);
     }
     const double s_top = s_max, m_top = m_max;
-    for (int top = 63; top > 63 - kTops; --top) try_scales(block_.to_half(s_top / top), block_.to_half(m_top / 63));
+    const std::uint16_t d0 = block_.to_half(s_top / 63), dmin0 = block_.to_half(m_top / 63);
+    for (int top = 63; top > 63 - kTops; --top) try_scales(block_.to_half(s_top / top), dmin0);
+    if (subnormal(d0)) try_scales(static_cast<std::uint16_t>(d0 + 1), dmin0);
     const std::uint16_t d = best_.d;
     for (int top = 62; top > 63 - kTops; --top) try_scales(d, block_.to_half(m_top / top));
+    if (subnormal(dmin0)) try_scales(d, static_cast<std::uint16_t>(dmin0 + 1));
     for (int i = 0; i < kRefinements; ++i) {
       const double before = best_.error;
       refine();
@@ -153,6 +156,9 @@ class AffineSearch {
   }
 
   void try_scales(std::uint16_t d, std::uint16_t dmin) noexcept {
+    if (d == last_d_ && dmin == last_dmin_) return;
+    last_d_ = d;
+    last_dmin_ = dmin;
     AffineChoice c;
     c.d = d;
     c.dmin = dmin;
@@ -202,6 +208,7 @@ class AffineSearch {
   float max_code_;
   AffineFit fits_[8];
   AffineChoice best_;
+  std::uint16_t last_d_ = 0x7c00, last_dmin_ = 0x7c00;  // the pair tried last: roundings often coincide
 };
 
 }  // namespace

@@ -86,6 +86,8 @@ class SymmetricSearch {
     for (const double sc : {-128.0, -127.0, -126.0, -125.0, 127.0, 126.0}) {
       try_scale(block_.to_half(static_cast<double>(top) / sc));
     }
+    const std::uint16_t d0 = block_.to_half(static_cast<double>(top) / -128.0);
+    if (subnormal(d0)) try_scale(static_cast<std::uint16_t>(d0 + 1));
     for (int i = 0; i < kRefinements && best_.aa > 0; ++i) {
       const double before = best_.error;
       try_scale(block_.to_half(best_.ax / best_.aa));
@@ -96,6 +98,8 @@ class SymmetricSearch {
 
  private:
   void try_scale(std::uint16_t half) noexcept {
+    if (half == last_) return;
+    last_ = half;
     SymmetricChoice c;
     c.d = half;
     c.error = 0;
@@ -107,7 +111,8 @@ class SymmetricSearch {
       const int sc0 = static_cast<int>(exact + 128.5f) - 128;
       Pass best{kInfinity, 0, 0};
       int best_sc = 0;
-      for (int sc = std::max(sc0 - 1, -128); sc <= std::min(sc0 + 1, 127); ++sc) {
+      for (const int sc : {sc0, sc0 - 1, sc0 + 1}) {
+        if (sc < -128 || sc > 127) continue;
         const Pass p = quantise(x, d * static_cast<float>(sc));
         if (p.error < best.error) {
           best = p;
@@ -125,6 +130,7 @@ class SymmetricSearch {
   const Normalised& block_;
   float fits_[kSubs];
   SymmetricChoice best_;
+  std::uint16_t last_ = 0x7c00;  // the d tried last: roundings often coincide
 };
 
 }  // namespace

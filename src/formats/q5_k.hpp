@@ -55,7 +55,7 @@ struct Q5_K {
     pack_scales(found.scales, b.scales);
     for (std::size_t l = 0; l < 32; ++l) {
       unsigned high = 0;
-      for (std::size_t sub = 0; sub < 8; ++sub) high |= (found.codes[32 * sub + l] >> 4u) << sub;
+      for (std::size_t sub = 0; sub < 8; ++sub) high |= static_cast<unsigned>(found.codes[32 * sub + l] >> 4) << sub;
       b.qh[l] = static_cast<std::uint8_t>(high);
     }
     for (std::size_t i = 0; i < 128; ++i) {

@@ -14,8 +14,8 @@ namespace nibblas::formats {
 ///           qs[m]:         qs[32 + m]:     of qh[j] (four used):
 ///           32n + m        160 + 16n + m   240 + 4n + j
 ///
-/// A byte stands for the fraction v / 243 of its five-digit number v, as ceil(v * 256 / 243): times 3^n modulo 256 it is
-/// the fraction behind the first n digits, and the integer part of three times that is digit n. Any byte decodes to
+/// A byte stands for the fraction v / 243 of its five-digit number v, as ceil(v * 256 / 243): times 3^n modulo 256 it
+/// is the fraction behind the first n digits, and the integer part of three times that is digit n. Any byte decodes to
 /// digits 0..2.
 struct TQ1_0 {
   struct Block {

@@ -68,9 +68,8 @@ inline unsigned __int128 expected_bytes(const WeightView& w) {
 }
 
 /// What every file that was accepted promises: all data inside `bytes` and apart, names found, views as large as their
-/// shape. Reads every byte of every tensor and returns their sum, so that a span that leaves the file faults.
-inline unsigned check_promises(const gguf::File& file, std::span<const std::byte> bytes) {
-  unsigned sum = 0;
+/// shape. Reads from every page of every tensor, so that a span that leaves the file faults.
+inline void check_promises(const gguf::File& file, std::span<const std::byte> bytes) {
   std::vector<std::pair<const std::byte*, const std::byte*>> extents;
   for (const gguf::Tensor& t : file.tensors()) {
     EXPECT_LE(t.ne.size(), 4u);
@@ -79,8 +78,10 @@ inline unsigned check_promises(const gguf::File& file, std::span<const std::byte
       EXPECT_GE(t.data.data(), bytes.data());
       EXPECT_LE(t.data.data() + t.data.size(), bytes.data() + bytes.size());
       extents.emplace_back(t.data.data(), t.data.data() + t.data.size());
+      const auto read = [](const volatile std::byte& b) { return b; };
+      for (std::size_t i = 0; i < t.data.size(); i += 1024) read(t.data[i]);
+      read(t.data.back());
     }
-    for (const std::byte b : t.data) sum += std::to_integer<unsigned>(b);
     const auto w = t.weights();
     if (!w) {
       EXPECT_EQ(w.status().code(), StatusCode::unsupported);
@@ -96,7 +97,6 @@ inline unsigned check_promises(const gguf::File& file, std::span<const std::byte
   std::sort(extents.begin(), extents.end());
   for (std::size_t i = 1; i < extents.size(); ++i) EXPECT_LE(extents[i - 1].second, extents[i].first);
   for (const gguf::KeyValue& kv : file.metadata()) EXPECT_EQ(file.find_key(kv.key), &kv);
-  return sum;
 }
 
 }  // namespace nibblas::test

@@ -135,11 +135,7 @@ TEST(GgufGolden, AllFilesKeepTheirPromisesFromMemory) {
       buffer.make_read_only();
       const auto file = gguf::File::parse(buffer.bytes());
       ASSERT_TRUE(file.ok()) << file.status().message();
-      unsigned sum = 0;
-      for (const gguf::Tensor& t : file->tensors()) {
-        for (const std::byte b : t.data) sum += std::to_integer<unsigned>(b);
-      }
-      EXPECT_EQ(check_promises(*file, buffer.bytes()), sum);
+      check_promises(*file, buffer.bytes());
     }
   }
 }

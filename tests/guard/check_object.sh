@@ -21,36 +21,39 @@ while [[ ${1-} == --* ]]; do
   esac
   shift 2
 done
+for tool in "$NM" "$OBJDUMP"; do
+  command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 2; }
+done
 [[ $# -gt 0 ]] || { echo "no object to check" >&2; exit 2; }
 
 failed=0
-complain() {  # <object> <what> <lines>
-  echo "guard: ${1##*/}: $2"
-  head -n 10 <<<"$3" | sed 's/^/    /'
+complain() {  # <what> <lines "object: ...">
+  echo "guard: $1"
+  head -n 10 <<<"$2" | sed 's|^.*/||; s/^/    /'
   failed=1
 }
+lines() { "$@" | awk '/:[[:space:]]+file format / { sub(/:[[:space:]]+file format .*/, ""); object = $0; next } { print object ": " $0 }'; }
 
 for object in "$@"; do
   [[ -r $object ]] || { echo "cannot read $object" >&2; exit 2; }
   if [[ -n $symbols ]]; then
     defined=$("$NM" --extern-only --defined-only --format=posix "$object" | awk '{print $1, $2}')
     found=$(grep -vE "^($symbols) " <<<"$defined" || true)
-    [[ -z $found ]] || complain "$object" "symbol that should not be exported" "$found"
-    grep -qE "^($symbols) " <<<"$defined" || complain "$object" "the expected symbol is missing" "$symbols"
-  fi
-  if [[ -n $undefined ]]; then
-    found=$("$NM" --undefined-only --format=posix "$object" | awk '{print $1}' | grep -xE "$undefined" || true)
-    [[ -z $found ]] || complain "$object" "reference that the library must not have" "$found"
-  fi
-  if [[ $initialisers == no ]]; then
-    found=$("$OBJDUMP" --section-headers "$object" | grep -E '\.(init_array|preinit_array|ctors)' || true)
-    [[ -z $found ]] || complain "$object" "dynamic initialiser" "$found"
-  fi
-  if [[ -n $forbid ]]; then
-    code=$("$OBJDUMP" --disassemble --no-show-raw-insn "$object")
-    found=$(grep -E "$forbid" <<<"$code" || true)
-    [[ -z $found ]] || complain "$object" "forbidden instruction" "$found"
+    [[ -z $found ]] || complain "symbol that should not be exported" "$(sed "s|^|$object: |" <<<"$found")"
+    grep -qE "^($symbols) " <<<"$defined" || complain "the expected symbol is missing" "$object: $symbols"
   fi
 done
+if [[ -n $undefined ]]; then
+  found=$("$NM" --print-file-name --undefined-only --format=posix "$@" | grep -E ": ($undefined) " || true)
+  [[ -z $found ]] || complain "reference that the library must not have" "$found"
+fi
+if [[ $initialisers == no ]]; then
+  found=$(lines "$OBJDUMP" --section-headers "$@" | grep -E '\.(init_array|preinit_array|ctors)' || true)
+  [[ -z $found ]] || complain "dynamic initialiser" "$found"
+fi
+if [[ -n $forbid ]]; then
+  found=$(lines "$OBJDUMP" --disassemble --no-show-raw-insn "$@" | grep -E "$forbid" || true)
+  [[ -z $found ]] || complain "forbidden instruction" "$found"
+fi
 [[ $failed == 0 ]] && echo "checked $# object(s)"
 exit $failed

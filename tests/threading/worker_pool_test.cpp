@@ -105,14 +105,37 @@ TEST(WorkerPool, CallerDoesNotWaitForWorkersThatHaveNotStarted) {
   EXPECT_EQ(ran.load(), 3u);
 }
 
-TEST(WorkerPool, AnyNumberOfCpus) {
+TEST(WorkerPool, NoWorkerSleepsThroughAJob) {
+  // Every worker is needed, so a lost wake-up hangs. On few CPUs the workers go to sleep right after each job, just
+  // when the next one comes.
   for (const std::size_t cpus : {0u, 1u, 2u, 3u, 100u}) {
     PoolExecutor pool(4, cpus);
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < (kTsan ? 300 : 2000); ++round) {
       std::atomic<std::size_t> ran{0};
       run_on_all(pool, [&](std::size_t) { ran.fetch_add(1); });
       ASSERT_EQ(ran.load(), 4u) << cpus << " cpus";
     }
+  }
+}
+
+TEST(WorkerPool, NoWorkerSleepsThroughAJobThatComesAsItLiesDown) {
+  // One worker that never spins, and pauses that sweep the moment between its last look and its sleep.
+  PoolExecutor pool(2, 1);
+  for (int round = 0; round < (kTsan ? 1000 : 20000); ++round) {
+    std::atomic<std::size_t> ran{0};
+    run_on_all(pool, [&](std::size_t) { ran.fetch_add(1); });
+    ASSERT_EQ(ran.load(), 2u);
+    for (int k = round % 64; k > 0; --k) static_cast<void>(ran.load());
+  }
+}
+
+TEST(WorkerPool, WakesAllOfManySleepers) {
+  PoolExecutor pool(40, 1);
+  for (int round = 0; round < 10; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // until all of them sleep
+    std::atomic<std::size_t> ran{0};
+    run_on_all(pool, [&](std::size_t) { ran.fetch_add(1); });
+    ASSERT_EQ(ran.load(), 40u);
   }
 }
 

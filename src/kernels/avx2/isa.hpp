@@ -18,60 +18,62 @@ struct Isa {
 
   // ---- floats: one per row ----
   using F = __m256;
-  static F zero() noexcept { return _mm256_setzero_ps(); }
-  static F load(const float* p) noexcept { return _mm256_loadu_ps(p); }
-  static void store(float* p, F v) noexcept { _mm256_storeu_ps(p, v); }
-  static F broadcast(float x) noexcept { return _mm256_set1_ps(x); }
-  static F add(F a, F b) noexcept { return _mm256_add_ps(a, b); }
-  static F mul(F a, F b) noexcept { return _mm256_mul_ps(a, b); }
+  [[gnu::always_inline]] static F zero() noexcept { return _mm256_setzero_ps(); }
+  [[gnu::always_inline]] static F load(const float* p) noexcept { return _mm256_loadu_ps(p); }
+  [[gnu::always_inline]] static void store(float* p, F v) noexcept { _mm256_storeu_ps(p, v); }
+  [[gnu::always_inline]] static F broadcast(float x) noexcept { return _mm256_set1_ps(x); }
+  [[gnu::always_inline]] static F add(F a, F b) noexcept { return _mm256_add_ps(a, b); }
+  [[gnu::always_inline]] static F mul(F a, F b) noexcept { return _mm256_mul_ps(a, b); }
   /// a * b + c, one rounding.
-  static F fma(F a, F b, F c) noexcept { return _mm256_fmadd_ps(a, b, c); }
+  [[gnu::always_inline]] static F fma(F a, F b, F c) noexcept { return _mm256_fmadd_ps(a, b, c); }
   /// c - a * b, one rounding.
-  static F fnma(F a, F b, F c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
-  static F load_f16(const std::byte* p) noexcept {
+  [[gnu::always_inline]] static F fnma(F a, F b, F c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
+  [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  static F load_bf16(const std::byte* p) noexcept {
+  [[gnu::always_inline]] static F load_bf16(const std::byte* p) noexcept {
     return _mm256_castsi256_ps(
         _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
   }
 
   // ---- codes: four bytes of each row ----
   using I = __m256i;
-  static I load_words(const std::byte* p) noexcept { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  static I bytes(int value) noexcept { return _mm256_set1_epi8(static_cast<char>(value)); }
-  static I bit_and(I a, I b) noexcept { return _mm256_and_si256(a, b); }
-  static I bit_or(I a, I b) noexcept { return _mm256_or_si256(a, b); }
+  [[gnu::always_inline]] static I load_words(const std::byte* p) noexcept {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  [[gnu::always_inline]] static I bytes(int value) noexcept { return _mm256_set1_epi8(static_cast<char>(value)); }
+  [[gnu::always_inline]] static I bit_and(I a, I b) noexcept { return _mm256_and_si256(a, b); }
+  [[gnu::always_inline]] static I bit_or(I a, I b) noexcept { return _mm256_or_si256(a, b); }
   template <int N>
-  static I shift_right16(I a) noexcept {
+  [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return _mm256_srli_epi16(a, N);
   }
   template <int N>
-  static I shift_left16(I a) noexcept {
+  [[gnu::always_inline]] static I shift_left16(I a) noexcept {
     return _mm256_slli_epi16(a, N);
   }
   /// N > 0: left, N < 0: arithmetic right, of each 32-bit lane.
   template <int N>
-  static I shift32(I a) noexcept {
+  [[gnu::always_inline]] static I shift32(I a) noexcept {
     if constexpr (N == 0) return a;
     if constexpr (N > 0) return _mm256_slli_epi32(a, N);
     if constexpr (N < 0) return _mm256_srai_epi32(a, -N);
   }
-  static I add32(I a, I b) noexcept { return _mm256_add_epi32(a, b); }
-  static I sub32(I a, I b) noexcept { return _mm256_sub_epi32(a, b); }
-  static I broadcast32(const void* p) noexcept {
+  [[gnu::always_inline]] static I add32(I a, I b) noexcept { return _mm256_add_epi32(a, b); }
+  [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return _mm256_sub_epi32(a, b); }
+  [[gnu::always_inline]] static I broadcast32(const void* p) noexcept {
     std::int32_t v;
     __builtin_memcpy(&v, p, sizeof v);
     return _mm256_set1_epi32(v);
   }
-  static I zero_int() noexcept { return _mm256_setzero_si256(); }
-  static F to_float(I a) noexcept { return _mm256_cvtepi32_ps(a); }
+  [[gnu::always_inline]] static I zero_int() noexcept { return _mm256_setzero_si256(); }
+  [[gnu::always_inline]] static F to_float(I a) noexcept { return _mm256_cvtepi32_ps(a); }
   /// One unsigned (signed) byte a row.
-  static I load_u8(const std::byte* p) noexcept { return _mm256_cvtepu8_epi32(load8(p)); }
-  static I load_s8(const std::byte* p) noexcept { return _mm256_cvtepi8_epi32(load8(p)); }
+  [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept { return _mm256_cvtepu8_epi32(load8(p)); }
+  [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept { return _mm256_cvtepi8_epi32(load8(p)); }
   /// Low bits of two byte vectors of 8, combined before they are widened.
-  static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high, int high_mask,
-                      int high_shift) noexcept {
+  [[gnu::always_inline]] static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high,
+                                             int high_mask, int high_shift) noexcept {
     const __m128i lo = _mm_and_si128(_mm_srli_epi16(load8(low), low_shift), _mm_set1_epi8(static_cast<char>(low_mask)));
     const __m128i hi =
         _mm_srli_epi16(_mm_and_si128(load8(high), _mm_set1_epi8(static_cast<char>(high_mask))), high_shift);
@@ -81,7 +83,7 @@ struct Isa {
   // ---- dots ----
   /// Signed codes stay signed: |w| * (x with w's sign).
   static constexpr int signed_offset = 0;
-  static I from_signed(I w) noexcept { return w; }
+  [[gnu::always_inline]] static I from_signed(I w) noexcept { return w; }
 
   /// A running sum of 4-byte dots. vpmaddubsw adds two products in 16 bits, so codes up to MaxCode allow
   /// 32767 / (2 * 127 * MaxCode) of its results to be added before they are widened.
@@ -91,9 +93,9 @@ struct Isa {
     static_assert(folds >= 1, "vpmaddubsw itself would saturate");
     I sum;
     I half;
-    void start(I bias) noexcept { sum = bias; }
+    [[gnu::always_inline]] void start(I bias) noexcept { sum = bias; }
     template <int Step>
-    void step(I w, I x) noexcept {
+    [[gnu::always_inline]] void step(I w, I x) noexcept {
       const I pairs = _mm256_maddubs_epi16(w, x);
       if constexpr (Step % folds == 0) {
         if constexpr (Step != 0) widen();
@@ -102,17 +104,23 @@ struct Isa {
         half = _mm256_add_epi16(half, pairs);
       }
     }
-    I finish() noexcept {
+    [[gnu::always_inline]] I finish() noexcept {
       widen();
       return sum;
     }
-    void widen() noexcept { sum = _mm256_add_epi32(sum, _mm256_madd_epi16(half, _mm256_set1_epi16(1))); }
+    [[gnu::always_inline]] void widen() noexcept {
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(half, _mm256_set1_epi16(1)));
+    }
   };
 
-  static void prefetch(const std::byte* p) noexcept { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+  [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  }
 
  private:
-  static __m128i load8(const std::byte* p) noexcept { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)); }
+  [[gnu::always_inline]] static __m128i load8(const std::byte* p) noexcept {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  }
 };
 
 /// Signed codes, -128 included: |w| is at most 128 as an unsigned byte, x at most 127, so a pair is at most 32512 and
@@ -120,13 +128,13 @@ struct Isa {
 template <>
 struct Isa::Dots<-128> {
   I sum;
-  void start(I bias) noexcept { sum = bias; }
+  [[gnu::always_inline]] void start(I bias) noexcept { sum = bias; }
   template <int Step>
-  void step(I w, I x) noexcept {
+  [[gnu::always_inline]] void step(I w, I x) noexcept {
     const I pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
     sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
-  I finish() const noexcept { return sum; }
+  [[gnu::always_inline]] I finish() const noexcept { return sum; }
 };
 
 }  // namespace

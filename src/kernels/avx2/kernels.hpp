@@ -28,17 +28,21 @@ constexpr auto prepare_q8 = prepare_int8<Quantiser, false>;
 
 constexpr Kernel kernels[] = {
     tiled_kernel("matmul.f32.f32.avx2", f32, kFloatFamily, prepare_f32, pack_floats<Transposer, f32>,
-                 float_tile<Isa, f32, 6, 4>),
+                 float_tile<Isa, f32, 6, 8>, 4),
+    tiled_kernel("matmul.f16.f32.avx2", f16, kFloatFamily, prepare_f32, pack_floats<Transposer, f16>,
+                 float_tile<Isa, f16, 6, 8>, 4),
+    tiled_kernel("matmul.bf16.f32.avx2", bf16, kFloatFamily, prepare_f32, pack_floats<Transposer, bf16>,
+                 float_tile<Isa, bf16, 6, 8>, 4),
     tiled_kernel("matmul.q8_0.int8.avx2", q8_0, kBlock32Int8, prepare_q8, pack_blocks<Transposer, q8_0>,
-                 int8_tile<Isa, Q8_0<Isa>, 1, 2>),
+                 int8_tile<Isa, Q8_0<Isa>, 1, 8>, 4),
     tiled_kernel("matmul.q4_0.int8.avx2", q4_0, kBlock32Int8, prepare_q8, pack_blocks<Transposer, q4_0>,
-                 int8_tile<Isa, Q4_0<Isa>, 1, 2>),
+                 int8_tile<Isa, Q4_0<Isa>, 1, 8>, 4),
     tiled_kernel("matmul.q4_k.int8.avx2", q4_k, kBlock256Int8, prepare_q8, pack_blocks<Transposer, q4_k>,
-                 int8_tile<Isa, Q4_K<Isa>, 1, 2>),
+                 int8_tile<Isa, Q4_K<Isa>, 1, 8>, 4),
     tiled_kernel("matmul.q5_k.int8.avx2", q5_k, kBlock256Int8, prepare_q8, pack_blocks<Transposer, q5_k>,
-                 int8_tile<Isa, Q5_K<Isa>, 1, 2>),
+                 int8_tile<Isa, Q5_K<Isa>, 1, 8>, 4),
     tiled_kernel("matmul.q6_k.int8.avx2", q6_k, kBlock256Int8, prepare_q8, pack_blocks<Transposer, q6_k>,
-                 int8_tile<Isa, Q6_K<Isa>, 1, 2>),
+                 int8_tile<Isa, Q6_K<Isa>, 1, 8>, 4),
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace nibblas::avx2 {
 namespace {
 
 struct Quantiser {
-  static bool amax32(const float* x, float& amax) noexcept {
+  [[gnu::always_inline]] static bool amax32(const float* x, float& amax) noexcept {
     const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
     const __m256 limit = _mm256_set1_ps(std::numeric_limits<float>::max());
     __m256 largest = _mm256_setzero_ps();
@@ -26,7 +26,7 @@ struct Quantiser {
     return _mm256_movemask_ps(finite) == 0xff;
   }
 
-  static Q8Sums codes32(const float* x, float id, std::int8_t* codes) noexcept {
+  [[gnu::always_inline]] static Q8Sums codes32(const float* x, float id, std::int8_t* codes) noexcept {
     const __m256 scale = _mm256_set1_ps(id);
     __m256i q[4];
     for (int i = 0; i < 4; ++i) q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), scale));
@@ -38,7 +38,7 @@ struct Quantiser {
   }
 
  private:
-  static std::int32_t sum(__m256i v) noexcept {
+  [[gnu::always_inline]] static std::int32_t sum(__m256i v) noexcept {
     __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
     s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
     s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1));

@@ -9,11 +9,11 @@ namespace nibblas::avx2 {
 namespace {
 
 struct Transposer {
-  static void words4(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
+  [[gnu::always_inline]] static void words4(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
     words4_of_8(src, stride, out);
     words4_of_8(src + 8 * stride, stride, out + 32);
   }
-  static void halves(const std::byte* words, std::byte* out) noexcept {
+  [[gnu::always_inline]] static void halves(const std::byte* words, std::byte* out) noexcept {
     const __m256i a = load32(words);
     const __m256i b = load32(words + 32);
     const __m256i mask = _mm256_set1_epi32(0xffff);
@@ -23,7 +23,7 @@ struct Transposer {
     store32(out, _mm256_permute4x64_epi64(low, 0xd8));
     store32(out + 32, _mm256_permute4x64_epi64(high, 0xd8));
   }
-  static void bytes(const std::byte* words, std::byte* out) noexcept {
+  [[gnu::always_inline]] static void bytes(const std::byte* words, std::byte* out) noexcept {
     // Byte i of a lane's four words side by side, then a 4 x 4 transposition of 32-bit pieces.
     const __m128i gather = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m128i q[4];
@@ -43,7 +43,7 @@ struct Transposer {
 
  private:
   /// Rows r and r + 4 share a register.
-  static void words4_of_8(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
+  [[gnu::always_inline]] static void words4_of_8(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
     const __m256i a = rows(src, stride);
     const __m256i b = rows(src + stride, stride);
     const __m256i c = rows(src + 2 * stride, stride);
@@ -57,13 +57,17 @@ struct Transposer {
     store32(out + 128, _mm256_unpacklo_epi64(ab_high, cd_high));
     store32(out + 192, _mm256_unpackhi_epi64(ab_high, cd_high));
   }
-  static __m256i rows(const std::byte* src, std::size_t stride) noexcept {
+  [[gnu::always_inline]] static __m256i rows(const std::byte* src, std::size_t stride) noexcept {
     const auto* low = reinterpret_cast<const __m128i*>(src);
     const auto* high = reinterpret_cast<const __m128i*>(src + 4 * stride);
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)), _mm_loadu_si128(high), 1);
   }
-  static __m256i load32(const std::byte* p) noexcept { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  static void store32(std::byte* p, __m256i v) noexcept { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
+  [[gnu::always_inline]] static __m256i load32(const std::byte* p) noexcept {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  [[gnu::always_inline]] static void store32(std::byte* p, __m256i v) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  }
 };
 
 }  // namespace

@@ -18,64 +18,64 @@ struct Isa {
 
   // ---- floats: one per row ----
   using F = __m512;
-  static F zero() noexcept { return _mm512_setzero_ps(); }
-  static F load(const float* p) noexcept { return _mm512_loadu_ps(p); }
-  static void store(float* p, F v) noexcept { _mm512_storeu_ps(p, v); }
-  static F broadcast(float x) noexcept { return _mm512_set1_ps(x); }
-  static F add(F a, F b) noexcept { return _mm512_add_ps(a, b); }
-  static F mul(F a, F b) noexcept { return _mm512_mul_ps(a, b); }
+  [[gnu::always_inline]] static F zero() noexcept { return _mm512_setzero_ps(); }
+  [[gnu::always_inline]] static F load(const float* p) noexcept { return _mm512_loadu_ps(p); }
+  [[gnu::always_inline]] static void store(float* p, F v) noexcept { _mm512_storeu_ps(p, v); }
+  [[gnu::always_inline]] static F broadcast(float x) noexcept { return _mm512_set1_ps(x); }
+  [[gnu::always_inline]] static F add(F a, F b) noexcept { return _mm512_add_ps(a, b); }
+  [[gnu::always_inline]] static F mul(F a, F b) noexcept { return _mm512_mul_ps(a, b); }
   /// a * b + c, one rounding.
-  static F fma(F a, F b, F c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+  [[gnu::always_inline]] static F fma(F a, F b, F c) noexcept { return _mm512_fmadd_ps(a, b, c); }
   /// c - a * b, one rounding.
-  static F fnma(F a, F b, F c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
-  static F load_f16(const std::byte* p) noexcept {
+  [[gnu::always_inline]] static F fnma(F a, F b, F c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
+  [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static F load_bf16(const std::byte* p) noexcept {
+  [[gnu::always_inline]] static F load_bf16(const std::byte* p) noexcept {
     return _mm512_castsi512_ps(
         _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
   }
 
   // ---- codes: four bytes of each row ----
   using I = __m512i;
-  static I load_words(const std::byte* p) noexcept { return _mm512_loadu_si512(p); }
-  static I bytes(int value) noexcept { return _mm512_set1_epi8(static_cast<char>(value)); }
-  static I bit_and(I a, I b) noexcept { return _mm512_and_si512(a, b); }
-  static I bit_or(I a, I b) noexcept { return _mm512_or_si512(a, b); }
+  [[gnu::always_inline]] static I load_words(const std::byte* p) noexcept { return _mm512_loadu_si512(p); }
+  [[gnu::always_inline]] static I bytes(int value) noexcept { return _mm512_set1_epi8(static_cast<char>(value)); }
+  [[gnu::always_inline]] static I bit_and(I a, I b) noexcept { return _mm512_and_si512(a, b); }
+  [[gnu::always_inline]] static I bit_or(I a, I b) noexcept { return _mm512_or_si512(a, b); }
   template <int N>
-  static I shift_right16(I a) noexcept {
+  [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return _mm512_srli_epi16(a, N);
   }
   template <int N>
-  static I shift_left16(I a) noexcept {
+  [[gnu::always_inline]] static I shift_left16(I a) noexcept {
     return _mm512_slli_epi16(a, N);
   }
   /// N > 0: left, N < 0: arithmetic right, of each 32-bit lane.
   template <int N>
-  static I shift32(I a) noexcept {
+  [[gnu::always_inline]] static I shift32(I a) noexcept {
     if constexpr (N == 0) return a;
     if constexpr (N > 0) return _mm512_slli_epi32(a, N);
     if constexpr (N < 0) return _mm512_srai_epi32(a, -N);
   }
-  static I add32(I a, I b) noexcept { return _mm512_add_epi32(a, b); }
-  static I sub32(I a, I b) noexcept { return _mm512_sub_epi32(a, b); }
-  static I broadcast32(const void* p) noexcept {
+  [[gnu::always_inline]] static I add32(I a, I b) noexcept { return _mm512_add_epi32(a, b); }
+  [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return _mm512_sub_epi32(a, b); }
+  [[gnu::always_inline]] static I broadcast32(const void* p) noexcept {
     std::int32_t v;
     __builtin_memcpy(&v, p, sizeof v);
     return _mm512_set1_epi32(v);
   }
-  static I zero_int() noexcept { return _mm512_setzero_si512(); }
-  static F to_float(I a) noexcept { return _mm512_cvtepi32_ps(a); }
+  [[gnu::always_inline]] static I zero_int() noexcept { return _mm512_setzero_si512(); }
+  [[gnu::always_inline]] static F to_float(I a) noexcept { return _mm512_cvtepi32_ps(a); }
   /// One unsigned (signed) byte a row.
-  static I load_u8(const std::byte* p) noexcept {
+  [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  static I load_s8(const std::byte* p) noexcept {
+  [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept {
     return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   /// Low bits of two byte vectors of 16, combined before they are widened.
-  static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high, int high_mask,
-                      int high_shift) noexcept {
+  [[gnu::always_inline]] static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high,
+                                             int high_mask, int high_shift) noexcept {
     const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low));
     const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(high));
     const __m128i lo = _mm_and_si128(_mm_srli_epi16(a, low_shift), _mm_set1_epi8(static_cast<char>(low_mask)));
@@ -86,21 +86,23 @@ struct Isa {
   // ---- dots ----
   /// Signed codes are used with 128 added; the bias takes 128 * sum(x) off again.
   static constexpr int signed_offset = 128;
-  static I from_signed(I w) noexcept { return _mm512_xor_si512(w, bytes(0x80)); }
+  [[gnu::always_inline]] static I from_signed(I w) noexcept { return _mm512_xor_si512(w, bytes(0x80)); }
 
   /// A running sum of 4-byte dots of unsigned codes with s8 activations. vpdpbusd never saturates, so any code fits.
   template <int MaxCode>
   struct Dots {
     I sum;
-    void start(I bias) noexcept { sum = bias; }
+    [[gnu::always_inline]] void start(I bias) noexcept { sum = bias; }
     template <int Step>
-    void step(I w, I x) noexcept {
+    [[gnu::always_inline]] void step(I w, I x) noexcept {
       sum = _mm512_dpbusd_epi32(sum, w, x);
     }
-    I finish() const noexcept { return sum; }
+    [[gnu::always_inline]] I finish() const noexcept { return sum; }
   };
 
-  static void prefetch(const std::byte* p) noexcept { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+  [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  }
 };
 
 }  // namespace

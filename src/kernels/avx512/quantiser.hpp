@@ -9,7 +9,7 @@ namespace nibblas::avx512 {
 namespace {
 
 struct Quantiser {
-  static bool amax32(const float* x, float& amax) noexcept {
+  [[gnu::always_inline]] static bool amax32(const float* x, float& amax) noexcept {
     const __m512 a = _mm512_abs_ps(_mm512_loadu_ps(x));
     const __m512 b = _mm512_abs_ps(_mm512_loadu_ps(x + 16));
     const __m512 limit = _mm512_set1_ps(std::numeric_limits<float>::max());
@@ -19,7 +19,7 @@ struct Quantiser {
     return finite == 0xffff;
   }
 
-  static Q8Sums codes32(const float* x, float id, std::int8_t* codes) noexcept {
+  [[gnu::always_inline]] static Q8Sums codes32(const float* x, float id, std::int8_t* codes) noexcept {
     const __m512 scale = _mm512_set1_ps(id);
     const __m512i low = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), scale));
     const __m512i high = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), scale));

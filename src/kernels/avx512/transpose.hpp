@@ -11,7 +11,7 @@ namespace {
 struct Transposer {
   /// Rows r, r + 4, r + 8, r + 12 share a register, so two rounds of unpacking inside 128-bit lanes put row i's words
   /// into lane i.
-  static void words4(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
+  [[gnu::always_inline]] static void words4(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
     const __m512i a = rows(src, stride);
     const __m512i b = rows(src + stride, stride);
     const __m512i c = rows(src + 2 * stride, stride);
@@ -25,12 +25,12 @@ struct Transposer {
     _mm512_storeu_si512(out + 128, _mm512_unpacklo_epi64(ab_high, cd_high));
     _mm512_storeu_si512(out + 192, _mm512_unpackhi_epi64(ab_high, cd_high));
   }
-  static void halves(const std::byte* words, std::byte* out) noexcept {
+  [[gnu::always_inline]] static void halves(const std::byte* words, std::byte* out) noexcept {
     const __m512i w = _mm512_loadu_si512(words);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_cvtepi32_epi16(w));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 32), _mm512_cvtepi32_epi16(_mm512_srli_epi32(w, 16)));
   }
-  static void bytes(const std::byte* words, std::byte* out) noexcept {
+  [[gnu::always_inline]] static void bytes(const std::byte* words, std::byte* out) noexcept {
     const __m512i w = _mm512_loadu_si512(words);
     auto* to = reinterpret_cast<__m128i*>(out);
     _mm_storeu_si128(to, _mm512_cvtepi32_epi8(w));
@@ -40,13 +40,15 @@ struct Transposer {
   }
 
  private:
-  static __m512i rows(const std::byte* src, std::size_t stride) noexcept {
+  [[gnu::always_inline]] static __m512i rows(const std::byte* src, std::size_t stride) noexcept {
     __m512i v = _mm512_castsi128_si512(load16(src));
     v = _mm512_inserti32x4(v, load16(src + 4 * stride), 1);
     v = _mm512_inserti32x4(v, load16(src + 8 * stride), 2);
     return _mm512_inserti32x4(v, load16(src + 12 * stride), 3);
   }
-  static __m128i load16(const std::byte* p) noexcept { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+  [[gnu::always_inline]] static __m128i load16(const std::byte* p) noexcept {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ struct BlockScales {
 
 /// 4 words of nibbles: low ones are elements 0..15 of 32, high ones 16..31.
 template <class Isa>
-void nibbles(const std::byte* words, typename Isa::I (&w)[8]) noexcept {
+[[gnu::always_inline]] inline void nibbles(const std::byte* words, typename Isa::I (&w)[8]) noexcept {
   const auto mask = Isa::bytes(15);
   for (std::size_t g = 0; g < 4; ++g) {
     const auto v = Isa::load_words(words + g * 64);

@@ -9,7 +9,7 @@ namespace {
 /// Scale and minimum of sub-block Sub of q4_k and q5_k. `scales`: the panel's 12 x 16 bytes, then 16 f16 d, 16 f16
 /// dmin.
 template <class Isa, std::size_t Sub>
-void k_scales(const std::byte* scales, std::size_t column, BlockScales<Isa>& s) noexcept {
+[[gnu::always_inline]] inline void k_scales(const std::byte* scales, std::size_t column, BlockScales<Isa>& s) noexcept {
   const auto at = [&](std::size_t i) { return scales + i * kPanelRows + column * Isa::lanes; };
   const std::byte* d = scales + 12 * kPanelRows + column * Isa::lanes * 2;
   typename Isa::I sc;
@@ -27,7 +27,7 @@ void k_scales(const std::byte* scales, std::size_t column, BlockScales<Isa>& s) 
 
 /// Nibbles of sub-block Sub: sub-blocks 2j and 2j + 1 are the low and high ones of the same 8 words.
 template <class Isa, std::size_t Sub>
-typename Isa::I k_nibbles(const std::byte* word) noexcept {
+[[gnu::always_inline]] inline typename Isa::I k_nibbles(const std::byte* word) noexcept {
   const auto v = Isa::load_words(word);
   return Isa::bit_and(Sub % 2 == 0 ? v : Isa::template shift_right16<4>(v), Isa::bytes(15));
 }

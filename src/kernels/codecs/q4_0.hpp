@@ -15,11 +15,12 @@ struct Q4_0 {
   static constexpr int offset = 8;
 
   template <std::size_t Sub>
-  static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
+  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
+                                           typename Isa::I (&w)[8]) noexcept {
     nibbles<Isa>(block + column * Isa::lanes * 4, w);
   }
   template <std::size_t Sub>
-  static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
     s.scale[0] = Isa::load_f16(block + 4 * 64 + column * Isa::lanes * 2);
   }
 };

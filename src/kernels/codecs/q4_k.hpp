@@ -15,12 +15,13 @@ struct Q4_K {
   static constexpr int offset = 0;
 
   template <std::size_t Sub>
-  static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
+  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
+                                           typename Isa::I (&w)[8]) noexcept {
     const std::byte* words = block + Sub / 2 * 8 * 64 + column * Isa::lanes * 4;
     for (std::size_t g = 0; g < 8; ++g) w[g] = k_nibbles<Isa, Sub>(words + g * 64);
   }
   template <std::size_t Sub>
-  static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
     k_scales<Isa, Sub>(block + 32 * 64, column, s);
   }
 };

@@ -15,7 +15,8 @@ struct Q5_K {
   static constexpr int offset = 0;
 
   template <std::size_t Sub>
-  static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
+  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
+                                           typename Isa::I (&w)[8]) noexcept {
     const std::byte* words = block + Sub / 2 * 8 * 64 + column * Isa::lanes * 4;
     const std::byte* high = block + 32 * 64 + column * Isa::lanes * 4;
     for (std::size_t g = 0; g < 8; ++g) {
@@ -23,14 +24,14 @@ struct Q5_K {
     }
   }
   template <std::size_t Sub>
-  static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
     k_scales<Isa, Sub>(block + 40 * 64, column, s);
   }
 
  private:
   /// Bit Sub of every byte, moved to bit 4.
   template <std::size_t Sub>
-  static typename Isa::I fifth_bit(typename Isa::I h) noexcept {
+  [[gnu::always_inline]] static typename Isa::I fifth_bit(typename Isa::I h) noexcept {
     if constexpr (Sub < 4) h = Isa::template shift_left16<4 - static_cast<int>(Sub)>(h);
     if constexpr (Sub > 4) h = Isa::template shift_right16<static_cast<int>(Sub) - 4>(h);
     return Isa::bit_and(h, Isa::bytes(16));

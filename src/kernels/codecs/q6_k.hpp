@@ -17,7 +17,8 @@ struct Q6_K {
   // 32 elements are part p = Sub % 4 of half Sub / 4: their low bits are nibbles of ql words 16 half + 8 (p % 2) ...,
   // low for p < 2, their high bits are bits 2p of qh words 8 half ...
   template <std::size_t Sub>
-  static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
+  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
+                                           typename Isa::I (&w)[8]) noexcept {
     constexpr std::size_t half = Sub / 4;
     constexpr std::size_t part = Sub % 4;
     const std::byte* low = block + (16 * half + 8 * (part % 2)) * 64 + column * Isa::lanes * 4;
@@ -32,7 +33,7 @@ struct Q6_K {
     }
   }
   template <std::size_t Sub>
-  static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
     const std::byte* bytes = block + 48 * 64;
     const auto d = Isa::load_f16(bytes + 16 * kPanelRows + column * Isa::lanes * 2);
     for (std::size_t i = 0; i < 2; ++i) {

@@ -15,13 +15,14 @@ struct Q8_0 {
   static constexpr int offset = Isa::signed_offset;
 
   template <std::size_t Sub>
-  static void codes(const std::byte* block, std::size_t column, typename Isa::I (&w)[8]) noexcept {
+  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
+                                           typename Isa::I (&w)[8]) noexcept {
     for (std::size_t g = 0; g < 8; ++g) {
       w[g] = Isa::from_signed(Isa::load_words(block + g * 64 + column * Isa::lanes * 4));
     }
   }
   template <std::size_t Sub>
-  static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
     s.scale[0] = Isa::load_f16(block + 8 * 64 + column * Isa::lanes * 2);
   }
 };

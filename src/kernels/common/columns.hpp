@@ -2,11 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 #include "nibblas/kernel.hpp"
 
 namespace nibblas {
 namespace {
+
+/// f(0), f(1), ... with each index a compile-time constant, all inlined into the caller.
+template <std::size_t N, class F>
+[[gnu::always_inline]] inline void for_each_index(F f) noexcept {
+  [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<std::size_t, I>{}), ...);
+  }
+  (std::make_index_sequence<N>{});
+}
 
 /// Isa::lanes rows of a panel in the current K range: what one register accumulates.
 struct ColumnRef {
@@ -26,8 +37,8 @@ void fill_columns(const TileArgs& a, std::size_t first, std::size_t state_floats
   }
 }
 
-/// Up to this many tokens the weights come from memory faster than they are used: ask for them ahead.
-inline constexpr std::size_t kFewTokens = 4;
+/// Weights come from memory faster than few tokens use them, so every kernel asks for the block that lies this far on.
+/// Where they are in L2 already, that costs a fiftieth of the work on them.
 inline constexpr std::size_t kPrefetchAhead = 2048;  // bytes
 
 }  // namespace

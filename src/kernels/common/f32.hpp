@@ -42,7 +42,7 @@ void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token
       for (std::size_t c = 0; c < C; ++c) {
         wk[c] = load_weights<Isa, W>(w[c] + i * k_bytes);
         // One line a step at the most: f16 steps are half a line, a second column of the panel shares it.
-        if (T <= kFewTokens && col[c].column == 0) Isa::prefetch(w[c] + i * k_bytes + kPrefetchAhead);
+        if (col[c].column == 0) Isa::prefetch(w[c] + i * k_bytes + kPrefetchAhead);
       }
       const float* xk = x + (k + i) * a.tokens;
       for (std::size_t t = 0; t < T; ++t) {

@@ -50,33 +50,32 @@ inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
   }
 }
 
+/// Part `Part` of 32 elements of one token. The steps are unrolled by hand: Dots needs to know which one it is.
+template <std::size_t Part, class Isa, class Codec, std::size_t C>
+[[gnu::always_inline]] inline void accumulate_part(const DecodedColumns<Isa, Codec, C>& d, const std::byte* codes,
+                                                   const Int8Token& x, typename Isa::F dx,
+                                                   typename Isa::F (&acc)[C]) noexcept {
+  constexpr int words = 8 / static_cast<int>(Codec::scales_per_32);
+  typename Isa::template Dots<Codec::max_code> dots[C];
+  const auto bias = dot_bias<Isa, Codec, Part>(x);
+  for (std::size_t c = 0; c < C; ++c) dots[c].start(bias);
+  for_each_index<words>([&](auto step) __attribute__((always_inline)) {
+    constexpr std::size_t g = Part * words + step();
+    const auto xw = Isa::broadcast32(codes + 4 * g);
+    for (std::size_t c = 0; c < C; ++c) dots[c].template step<static_cast<int>(step())>(d.w[c][g], xw);
+  });
+  for (std::size_t c = 0; c < C; ++c) {
+    acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
+  }
+}
+
 /// acc[c] of one token takes up 32 elements.
 template <class Isa, class Codec, std::size_t C>
 [[gnu::always_inline]] inline void accumulate(const DecodedColumns<Isa, Codec, C>& d, const std::byte* codes,
                                               const Int8Token& x, typename Isa::F (&acc)[C]) noexcept {
-  constexpr std::size_t parts = Codec::scales_per_32;
-  constexpr std::size_t words = 8 / parts;
   const auto dx = Isa::broadcast(x.d);
-  const auto part = [&]<std::size_t Part>(std::integral_constant<std::size_t, Part>) {
-    typename Isa::template Dots<Codec::max_code> dots[C];
-    const auto bias = dot_bias<Isa, Codec, Part>(x);
-    for (std::size_t c = 0; c < C; ++c) dots[c].start(bias);
-    [&]<int... Step>(std::integer_sequence<int, Step...>) {
-      (
-          [&] {
-            constexpr std::size_t g = Part * words + Step;
-            const auto xw = Isa::broadcast32(codes + 4 * g);
-            for (std::size_t c = 0; c < C; ++c) dots[c].template step<Step>(d.w[c][g], xw);
-          }(),
-          ...);
-    }
-    (std::make_integer_sequence<int, static_cast<int>(words)>{});
-    for (std::size_t c = 0; c < C; ++c) {
-      acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
-    }
-  };
-  part(std::integral_constant<std::size_t, 0>{});
-  if constexpr (parts == 2) part(std::integral_constant<std::size_t, 1>{});
+  accumulate_part<0>(d, codes, x, dx, acc);
+  if constexpr (Codec::scales_per_32 == 2) accumulate_part<1>(d, codes, x, dx, acc);
   if constexpr (Codec::has_min) {
     const auto dsum = Isa::broadcast(x.dsum);
     for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fnma(d.s[c].min, dsum, acc[c]);
@@ -84,7 +83,7 @@ template <class Isa, class Codec, std::size_t C>
 }
 
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
-[[gnu::always_inline]] inline void decode(const ColumnRef (&col)[C], std::size_t block_offset,
+[[gnu::always_inline]] inline void decode(const ColumnRef* col, std::size_t block_offset,
                                           DecodedColumns<Isa, Codec, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     Codec::template codes<Sub>(col[c].blocks + block_offset, col[c].column, d.w[c]);
@@ -92,47 +91,49 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
   }
 }
 
-/// f(integral_constant<0>) ... for each 32 elements of a block: where a codec finds them is known when it compiles.
+/// f for each 32 elements of a block: where a codec finds them is known when it compiles.
 template <class Codec, class F>
 [[gnu::always_inline]] inline void for_each_sub(F f) noexcept {
-  [&]<std::size_t... Sub>(std::index_sequence<Sub...>) { (f(std::integral_constant<std::size_t, Sub>{}), ...); }
-  (std::make_index_sequence<panel_layout(Codec::dtype).block_elems / kActBlock>{});
+  for_each_index<panel_layout(Codec::dtype).block_elems / kActBlock>(f);
 }
 
-/// Few tokens: sums stay in registers, weights stream by once. One column of each panel asks for the block
-/// that lies kPrefetchAhead on.
-template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_few(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0) noexcept {
-  constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  typename Isa::F acc[T][C];
-  for (std::size_t t = 0; t < T; ++t) {
-    for (std::size_t c = 0; c < C; ++c) {
-      acc[t][c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state + (token0 + t) * kPanelRows);
+/// Asks for the lines of the block ahead that stand where this sub-block's share of the block is: spread evenly, they
+/// do not fill the queue of outstanding misses.
+template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+[[gnu::always_inline]] inline void prefetch_part(const ColumnRef (&col)[C], std::size_t offset) noexcept {
+  constexpr std::size_t bytes = panel_layout(Codec::dtype).block_bytes;
+  constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
+  for (std::size_t c = 0; c < C; ++c) {
+    if (C > 1 && col[c].column != 0) continue;  // once for each panel
+    for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {
+      Isa::prefetch(col[c].blocks + offset + kPrefetchAhead + i * 64);
     }
   }
+}
+
+/// One token: C columns stream side by side, each decoded and used up before the next, so few registers are live.
+template <class Isa, class Codec, std::size_t C>
+void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+  constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  typename Isa::F acc[C][1];
+  for (std::size_t c = 0; c < C; ++c) acc[c][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for (std::size_t c = 0; c < C; ++c) {
-      if (col[c].column != 0) continue;
-      for (std::size_t i = 0; i < layout.block_bytes; i += 64) {
-        Isa::prefetch(col[c].blocks + offset + kPrefetchAhead + i);
-      }
-    }
-    for_each_sub<Codec>([&](auto sub) {
-      DecodedColumns<Isa, Codec, C> d;
-      decode<Isa, Codec, sub()>(col, offset, d);
-      const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
-      for (std::size_t t = 0; t < T; ++t) {
-        accumulate<Isa, Codec, C>(d, x.codes + (token0 + t) * kActBlock, x.token[token0 + t], acc[t]);
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset);
+      const ActBlock x = act_block(a.x, 1, k / kActBlock + sub);
+      for (std::size_t c = 0; c < C; ++c) {
+        DecodedColumns<Isa, Codec, 1> d;
+        decode<Isa, Codec, sub()>(col + c, offset, d);
+        accumulate(d, x.codes, x.token[0], acc[c]);
       }
     });
   }
-  for (std::size_t t = 0; t < T; ++t) {
-    for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + (token0 + t) * kPanelRows, acc[t][c]);
-  }
+  for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c][0]);
 }
 
-/// Many tokens: decoded codes fill the registers and are used for all of them; sums live in L1.
+/// Several tokens: decoded codes fill the registers and are used for all of them; sums live in L1. (Sums in registers
+/// for 2 to 4 tokens, a function for each number, were no faster.)
 template <class Isa, class Codec, std::size_t C>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
@@ -143,14 +144,15 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   }
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for_each_sub<Codec>([&](auto sub) {
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset);
       DecodedColumns<Isa, Codec, C> d;
       decode<Isa, Codec, sub()>(col, offset, d);
       const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
       for (std::size_t t = 0; t < a.tokens; ++t) {
         typename Isa::F acc[C];
         for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::load(col[c].state + t * kPanelRows);
-        accumulate<Isa, Codec, C>(d, x.codes + t * kActBlock, x.token[t], acc);
+        accumulate(d, x.codes + t * kActBlock, x.token[t], acc);
         for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, acc[c]);
       }
     });
@@ -161,22 +163,15 @@ template <class Isa, class Codec, std::size_t C>
 void int8_columns(const TileArgs& a, std::size_t first) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
-  switch (a.tokens) {
-    case 1:
-      return int8_few<Isa, Codec, C, 1>(a, col, 0);
-    case 2:
-      return int8_few<Isa, Codec, C, 2>(a, col, 0);
-    case 3:
-      return int8_few<Isa, Codec, C, 3>(a, col, 0);
-    case 4:
-      return int8_few<Isa, Codec, C, 4>(a, col, 0);
-    default:
-      return int8_many<Isa, Codec, C>(a, col);
+  if (a.tokens == 1) {
+    int8_one<Isa, Codec, C>(a, col);
+  } else {
+    int8_many<Isa, Codec, C>(a, col);
   }
 }
 
-/// The tile function: columns two at a time (one broadcast of the activations serves both), or Wide at a time for one
-/// token, where they are distant panels that memory streams side by side.
+/// The tile function: Narrow columns at a time share each broadcast of activations; for one token Wide columns, which
+/// are distant panels that memory streams side by side.
 template <class Isa, class Codec, std::size_t Narrow, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
@@ -185,11 +180,13 @@ void int8_tile(const TileArgs& a) noexcept {
     for (; c + Wide <= columns; c += Wide) {
       ColumnRef col[Wide];
       fill_columns<Isa, Wide>(a, c, 1, col);
-      int8_few<Isa, Codec, Wide, 1>(a, col, 0);
+      int8_one<Isa, Codec, Wide>(a, col);
     }
   }
   for (; c + Narrow <= columns; c += Narrow) int8_columns<Isa, Codec, Narrow>(a, c);
-  for (; c < columns; ++c) int8_columns<Isa, Codec, 1>(a, c);
+  if constexpr (Narrow > 1) {
+    for (; c < columns; ++c) int8_columns<Isa, Codec, 1>(a, c);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "runner.hpp"
+
+namespace nibblas::bench {
+
+inline const Kernel kMadeKernel = [] {
+  Kernel k;
+  k.name = "matmul.q4_0.int8.made";
+  return k;
+}();
+
+/// A timed case: 200 of 400 GOP/s, 12.5 of 50 GB/s.
+inline CaseResult made_result(Outcome outcome, std::string why = {}) {
+  CaseResult r;
+  r.spec.source = std::make_shared<const WeightSource>(WeightSource{"", DType::q4_0, 1024, 4096, {}});
+  r.spec.compute = Compute::int8;
+  r.spec.M = 16;
+  r.spec.threads = 2;
+  r.spec.provider = "made";
+  r.spec.kernel = &kMadeKernel;
+  r.kernel = kMadeKernel.name;
+  r.outcome = outcome;
+  r.why = std::move(why);
+  r.rel_l2 = 0.0075;
+  r.seconds = 0.00125;
+  r.repetitions = 11;
+  r.speed = {200, 12.5, 400, 50};
+  r.limit_isa = "avx2";
+  return r;
+}
+
+}  // namespace nibblas::bench
