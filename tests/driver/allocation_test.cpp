@@ -165,7 +165,7 @@ TEST_F(Allocation, ErrorsWithoutMemoryForTheirMessage) {
   const MatmulOptions nobody{.provider = "a provider whose name is too long for the small string optimisation"};
   Context tiny = fresh();
   tiny.workspace = Workspace(std::span<std::byte>(image, 64));
-  for (long n = 0; n < 4; ++n) {
+  for (long n = 0; n < 50; ++n) {
     EXPECT_EQ(starved(n,
                       [&] {
                         return matmul(W, {p.x.data(), 3, 63, 64}, y.view(), context).code();
