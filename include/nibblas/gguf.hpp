@@ -37,7 +37,8 @@ struct Tensor {
 
 using Value = std::variant<std::uint64_t, std::int64_t, double, bool, std::string>;
 
-/// A metadata entry. Arrays keep their element count; their elements are checked, not stored, and `value` means nothing.
+/// A metadata entry. Arrays keep their element count; their elements are checked, not stored, and `value` means
+/// nothing.
 struct KeyValue {
   std::string key;
   Value value;
