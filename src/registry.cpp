@@ -89,19 +89,14 @@ struct KernelRegistry::Impl {
           StatusCode::not_found,
           text("no provider '", name, "'; valid: ", names_of(snapshot().entries(), [](const Entry&) { return true; }))};
     }
-    const std::size_t known = gone.size();
-    try {
-      remember(*it);
-      std::vector<Member> next = members;
-      next.erase(next.begin() + (it - members.begin()));
-      publish(std::move(next));
-    } catch (...) {
-      gone.resize(known);
-      throw;
-    }
+    remember(*it);
+    std::vector<Member> next = members;
+    next.erase(next.begin() + (it - members.begin()));
+    publish(std::move(next));
     return {};
   }
 
+  /// Does no harm to a member that stays after all.
   void remember(const Member& m) {
     for (const std::string_view name : parsed.disable) {
       const bool owned = ascii_iequals(m.name, name) || std::ranges::any_of(m.kernels, [name](const Kernel& k) {
