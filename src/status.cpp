@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nibblas/status.hpp"
 
+#include <new>
+
 namespace nibblas {
 
 std::string_view to_string(StatusCode code) noexcept {
@@ -25,6 +27,19 @@ std::string_view to_string(StatusCode code) noexcept {
       return "io_error";
   }
   return "invalid";
+}
+
+Status::Status(const Status& o) noexcept : code_(o.code_) {
+  try {
+    message_ = o.message_;
+  } catch (const std::bad_alloc&) {
+    message_.clear();
+  }
+}
+
+Status& Status::operator=(const Status& o) noexcept {
+  if (this != &o) *this = Status(o);
+  return *this;
 }
 
 }  // namespace nibblas

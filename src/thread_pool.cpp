@@ -21,21 +21,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-// A worker whose last spin was in vain tries a shorter one, down to the minimum; one that met a job takes the maximum.
-// The maximum covers what an engine does between two products of a decode step; even 256 workers that all spin in vain
-// use less than 30 ms, once.
+// Waiting threads spin, then sleep; they never yield. A yield costs nothing on an idle machine, but beside other
+// programs it gives a whole time slice away, where a thread that slept is soon run when woken.
+//
+// A worker spins for the maximum when the last job came within about that time, and for less after each longer wait,
+// down to the minimum. The maximum covers what an engine does between two products of a decode step; even 256 workers
+// that all spin in vain use less than 30 ms, once.
 constexpr microseconds kMinWorkerSpin{12};
 constexpr microseconds kMaxWorkerSpin{100};
-// The caller waits for tasks that already run. Sleeping costs it a wake-up of about 50 us, so it spins for longer than
-// the tail of a product worth splitting.
-constexpr microseconds kCallerSpin{300};
-// Pauses before the first look at the clock, and between two offers of the CPU to others. A waiting thread may hold the
-// CPU that the thread it waits for needs, and there the offer is what makes progress.
-constexpr int kPausesBeforeYield = 128;
-constexpr int kPausesPerYield = 32;
-// A thread wakes this many, and each of them as many again: the caller starts on its own share early, short jobs wake
+// What waking a thread costs both sides (31 us in a virtual machine on the development machine's CPU), rounded up.
+constexpr microseconds kWakeUp{50};
+// The caller waits for tasks that already run.
+constexpr microseconds kCallerSpin{100};
+constexpr int kPausesPerClock = 32;
+// A thread wakes this many, and each of them as many again: the caller soon starts on its own share, short jobs wake
 // few, and long ones reach all workers in a few steps.
-constexpr std::size_t kWakeFanout = 4;
+constexpr std::size_t kWakeFanout = 2;
 
 void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -48,17 +49,12 @@ void pause() noexcept {
 /// Waits up to about `budget` for ready(); its last answer.
 template <class Ready>
 bool spin(Ready ready, std::chrono::nanoseconds budget) noexcept {
-  for (int i = 0; i < kPausesBeforeYield; ++i) {
-    if (ready()) return true;
-    pause();
-  }
   const Clock::time_point deadline = Clock::now() + budget;
   do {
-    for (int i = 0; i < kPausesPerYield; ++i) {
+    for (int i = 0; i < kPausesPerClock; ++i) {
       if (ready()) return true;
       pause();
     }
-    std::this_thread::yield();
   } while (Clock::now() < deadline);
   return ready();
 }
@@ -124,6 +120,8 @@ WorkerPool::WorkerPool(std::size_t threads, std::size_t cpus, StartThread start)
   workers_.reset(new (std::nothrow) Worker[wanted]);
   if (workers_ == nullptr) return;
   max_spinning_ = std::min(wanted, std::max<std::size_t>(cpus, 1) - 1);
+  // With fewer CPUs than threads the caller may hold the one that a task needs.
+  caller_spin_ = max_spinning_ == wanted ? kCallerSpin : std::chrono::nanoseconds::zero();
   const BlockSignals block;
   for (; worker_count_ < wanted; ++worker_count_) {
     Worker& worker = workers_[worker_count_];
@@ -200,7 +198,7 @@ void WorkerPool::run_from(std::size_t left) noexcept {
 
 void WorkerPool::wait_for_workers() noexcept {
   const auto finished = [this] { return unfinished_.load(std::memory_order_seq_cst) == 0; };
-  if (finished() || spin(finished, kCallerSpin)) return;
+  if (finished() || spin(finished, caller_spin_)) return;
   while (true) {
     caller_.announce();
     if (finished()) break;
@@ -240,16 +238,14 @@ void WorkerPool::work(Worker& me) noexcept {
 
 /// Returns when there may be something to do: true after a sleep.
 bool WorkerPool::wait_for_job(Worker& me) noexcept {
+  const Clock::time_point begin = Clock::now();
   const bool may_spin = spinning_.fetch_add(1, std::memory_order_relaxed) < max_spinning_;
   const bool found = may_spin && spin([this] { return ready(); }, me.spin_budget);
   spinning_.fetch_sub(1, std::memory_order_relaxed);
-  if (found) {
-    me.spin_budget = kMaxWorkerSpin;
-    return false;
-  }
-  me.spin_budget = std::max<std::chrono::nanoseconds>(me.spin_budget / 2, kMinWorkerSpin);
-  park(me);
-  return true;
+  if (!found) park(me);
+  const bool soon = Clock::now() - begin < kMaxWorkerSpin + kWakeUp;
+  me.spin_budget = soon ? kMaxWorkerSpin : std::max<std::chrono::nanoseconds>(me.spin_budget / 2, kMinWorkerSpin);
+  return !found;
 }
 
 void WorkerPool::park(Worker& me) noexcept {

@@ -91,6 +91,7 @@ class WorkerPool {
   alignas(64) std::atomic<bool> stop_{false};
   std::size_t worker_count_ = 0;
   std::size_t max_spinning_ = 0;
+  std::chrono::nanoseconds caller_spin_{};
   unsigned fork_count_ = 0;
   std::unique_ptr<Worker[]> workers_;
 };

@@ -47,7 +47,7 @@ struct PackArgs {
   std::size_t row0;  ///< first row of the panel; rows past N become zero weights
   std::size_t k0;    ///< multiple of the layout's block_elems
   std::size_t k1;    ///< multiple of the layout's block_elems, or K; at K the panel's tail is written too
-  std::byte* out;    ///< where block k0 goes, 64-byte aligned
+  std::byte* out;    ///< where block k0 goes, 32-byte aligned: panels of some formats are an odd multiple of that
 };
 
 /// Some panels times one tile of tokens over K range [k0, k1). Called for ascending ranges that cover [0, K); between

@@ -26,10 +26,14 @@ enum class StatusCode : std::uint8_t {
 NIBBLAS_API std::string_view to_string(StatusCode code) noexcept;
 
 /// What every public call returns: a code and, unless ok, a sentence that names the offending value.
-/// Making, moving and reading one never throws; if the message cannot be allocated, it is empty.
+/// Making, copying, moving and reading one never throws; if the message cannot be allocated, it is empty.
 class [[nodiscard]] Status {
  public:
   Status() noexcept = default;
+  NIBBLAS_API Status(const Status& o) noexcept;
+  NIBBLAS_API Status& operator=(const Status& o) noexcept;
+  Status(Status&&) noexcept = default;
+  Status& operator=(Status&&) noexcept = default;
   Status(StatusCode code, std::string message) noexcept : code_(code), message_(std::move(message)) {}
 
   bool ok() const noexcept { return code_ == StatusCode::ok; }

@@ -82,6 +82,17 @@ TEST(GgufAllocation, ProportionalToTheFileAtWorst) {
   EXPECT_LE(peak_of(tensors.bytes()), 32 * tensors.bytes().size());
 }
 
+// As many entries announced as could just fit, and the first one broken.
+TEST(GgufAllocation, AnnouncedEntriesAllocateNothing) {
+  constexpr std::size_t size = 1 << 20;
+  const auto keys = B().header(0, size / 13).text("k").word(99).data(size).bytes();
+  const auto tensors = B().header(size / 24, 0).text("x").word(99).data(size).bytes();
+  EXPECT_FALSE(gguf::File::parse(keys).ok());
+  EXPECT_FALSE(gguf::File::parse(tensors).ok());
+  EXPECT_LE(peak_of(keys), 4096u);
+  EXPECT_LE(peak_of(tensors), 4096u);
+}
+
 /// Calls `work` with the first, then the second, ... allocation failing until it gets through, which takes `least`
 /// failures or more.
 template <class Work>

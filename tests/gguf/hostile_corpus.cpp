@@ -133,6 +133,7 @@ void add_tensors(std::vector<HostileFile>& all) {
   add("offset past the end", one({1}, 24, 288), "leaves the 256 bytes");
   add("offset past the end of an empty tensor", one({0}, 24, 288), "leaves the 256 bytes");
   add("offset 2^64-32", one({64}, 24, kMax - 31), "leaves the 256 bytes");
+  add("offset plus bytes wraps", one({(std::uint64_t{1} << 62) - 1}, 0, 32), "leaves the 256 bytes");
   add("K of half a block", one({16, 2}, 2), "no whole blocks of q4_0 (32)");
   add("K of half a super-block", one({128}, 12), "no whole blocks of q4_k (256)");
   add("a scalar of blocks", one({}, 8), "no whole blocks of q8_0 (32)");

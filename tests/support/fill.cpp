@@ -83,10 +83,11 @@ std::byte code_byte(CodeBytes kind, Codes codes, std::size_t index, Random& rand
   return std::byte{0};
 }
 
+/// Two decades around `typical`. Only exact operations, so that every machine makes the same bits.
 float signed_scale(float typical, Random& random) noexcept {
-  const double decades = 2 * random.uniform() - 1;
+  const float mantissa = 1.0f + static_cast<float>(random.below(1024)) / 1024.0f;
   const float sign = (random.next() >> 63) != 0 ? -1.0f : 1.0f;
-  return sign * typical * static_cast<float>(std::pow(10.0, decades));
+  return std::ldexp(sign * typical * mantissa, static_cast<int>(random.below(7)) - 4);
 }
 
 void fill_floats(DType t, std::size_t n, Codes codes, Random& random, std::byte* out) noexcept {
@@ -170,6 +171,21 @@ Status fill_blocks(DType dtype, std::size_t N, std::size_t K, std::uint64_t seed
   }
   return {};
 }
+
+Status fill_code_bytes(DType dtype, std::size_t N, std::size_t K, std::uint64_t seed, std::byte value,
+                       std::span<std::byte> out) {
+  if (Status s = fill_blocks(dtype, N, K, seed, Codes::random, out); !s) return s;
+  if (dtype == DType::bitnet_b158) std::fill_n(out.begin(), N * K / 4 + (N * K % 4 != 0), value);
+  const BlockShape shape = block_shape(dtype);
+  if (shape.bytes == 0) return {};
+  const std::size_t bytes = *tensor_bytes(dtype, N, K);
+  for (std::byte* block = out.data(); block != out.data() + bytes; block += shape.bytes) {
+    for (const Field& f : shape.fields) std::fill_n(block + f.first, f.count, value);
+  }
+  return {};
+}
+
+std::vector<std::size_t> scale_offsets(DType dtype) { return block_shape(dtype).scales; }
 
 Status fill_weights(DType dtype, std::size_t N, std::size_t K, std::uint64_t seed, std::span<std::byte> out) {
   if (dtype == DType::bitnet_b158) return fill_blocks(dtype, N, K, seed, Codes::random, out);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "nibblas/dtype.hpp"
 #include "nibblas/status.hpp"
@@ -43,6 +44,14 @@ enum class Codes : std::uint8_t { random, lowest, highest, alternating };
 /// extreme ones -+65504. out.size() >= tensor_bytes(dtype, N, K); errors of tensor_bytes, buffer_too_small.
 Status fill_blocks(DType dtype, std::size_t N, std::size_t K, std::uint64_t seed, Codes codes,
                    std::span<std::byte> out);
+
+/// fill_blocks, with every code byte (stored sub-block scales too) `value`, whatever it decodes to. f32, f16 and bf16
+/// have no codes and come out random.
+Status fill_code_bytes(DType dtype, std::size_t N, std::size_t K, std::uint64_t seed, std::byte value,
+                       std::span<std::byte> out);
+
+/// Where the f16 scales lie in a block of the format; none for f32, f16, bf16 and bitnet_b158.
+std::vector<std::size_t> scale_offsets(DType dtype);
 
 /// Gaussian weights through the format's encoder if it has one, else random blocks. Rows repeat with a prime period of
 /// kEncodedRows, so that big tensors are made fast and yet no two panels are equal.
