@@ -50,28 +50,37 @@ class Worker {
       group.size = plan_.group_size(panels, g);
       for (std::size_t i = 0; i < group.size; ++i) group.panel[i] = plan_.group_panel(panels, g, i);
       if (plan_.pack_once) pack(group, 0, product_.input.K);
-      for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) run_tile(group, tile, tile == tiles.begin);
+      for (std::size_t t = tiles.begin; t < tiles.end; t += plan_.tile_group) {
+        run_tiles(group, {t, std::min(t + plan_.tile_group, tiles.end)}, t == tiles.begin);
+      }
     }
   }
 
  private:
-  void run_tile(Group& group, std::size_t tile, bool first) noexcept {
+  /// Each K range meets all the tiles before the next one comes.
+  void run_tiles(Group& group, Range tiles, bool first) noexcept {
     const std::size_t K = product_.input.K;
     TileArgs a;
     a.panels = group.data;
     a.n_panels = group.size;
-    a.x = job_.x.tile(tile);
-    a.tokens = job_.x.tokens(tile);
     a.K = K;
-    a.state = state_;
     for (std::size_t k0 = 0; k0 < K; k0 += plan_.k_chunk) {
       a.k0 = k0;
       a.k1 = std::min(k0 + plan_.k_chunk, K);
       locate(group, a.k0, a.k1);
-      product_.kernel->tiled.tile(a);
+      for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) {
+        a.x = job_.x.tile(tile);
+        a.tokens = job_.x.tokens(tile);
+        a.state = state(tile - tiles.begin);
+        product_.kernel->tiled.tile(a);
+      }
       if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
     }
-    store(group, tile);
+    for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) store(group, tile, state(tile - tiles.begin));
+  }
+
+  float* state(std::size_t i) const noexcept {
+    return state_ + i * (product_.scratch.state / plan_.tile_group / sizeof(float));
   }
 
   /// Where blocks [k0, k1) of the group lie; packs them when they are still rows of a file.
@@ -97,7 +106,7 @@ class Worker {
   std::byte* slot(std::size_t i) const noexcept { return packed_ + i * (product_.scratch.packed / plan_.group); }
 
   /// Finished sums to Y; a last panel has rows that do not exist.
-  void store(const Group& group, std::size_t tile) noexcept {
+  void store(const Group& group, std::size_t tile, const float* state) noexcept {
     const std::size_t slot_floats = product_.input.state_floats * kPanelRows;
     const std::size_t tokens = job_.x.tokens(tile);
     const std::size_t N = product_.input.N;
@@ -105,7 +114,7 @@ class Worker {
       float* y = job_.y.data + (job_.x.first_token(tile) + t) * job_.y.stride;
       for (std::size_t i = 0; i < group.size; ++i) {
         const std::size_t row = group.panel[i] * kPanelRows;
-        const float* sums = state_ + (i * tokens + t) * slot_floats;
+        const float* sums = state + (i * tokens + t) * slot_floats;
         if (row + kPanelRows <= N) {
           std::memcpy(y + row, sums, kPanelRows * sizeof(float));
         } else {

@@ -25,23 +25,47 @@ std::size_t activation_bytes_per_k(Compute c, std::size_t tokens) noexcept {
   return c == Compute::f32 ? tokens * sizeof(float) : ceil_div(tokens * (kActBlock + sizeof(Int8Token)), kActBlock);
 }
 
-/// As many panels as fill half of L2, so that every token tile finds them there.
+std::size_t sane_l2(const TileInput& in) noexcept { return sane(in.caches.l2, 64 << 10, 64 << 20, 1 << 20); }
+
+// A row block of fewer panels would read the activations from beyond L2 too often.
+constexpr std::size_t kWideBlock = 16;
+constexpr std::size_t kNarrowBlock = 8;
+
+/// As many whole panels as fill half of L2.
 std::size_t panels_in_cache(const TileInput& in) noexcept {
-  const std::size_t l2 = sane(in.caches.l2, 64 << 10, 64 << 20, 1 << 20);
-  const std::size_t fit = l2 / 2 / std::max<std::size_t>(panel_layout(in.weights).panel_bytes(in.K), 1);
+  const std::size_t fit = sane_l2(in) / 2 / std::max<std::size_t>(panel_layout(in.weights).panel_bytes(in.K), 1);
   return std::clamp<std::size_t>(fit, 2, kMaxTilePanels);
 }
 
-/// K range whose activations (and, where several tiles reuse them, the weights of two panels) fit three quarters of L1.
-std::size_t k_in_cache(const TileInput& in, std::size_t tiles_per_chunk) noexcept {
-  const std::size_t budget = sane(in.caches.l1d, 8 << 10, 1 << 20, 32 << 10) / 4 * 3;
-  const std::size_t tokens = std::min(in.M, tile_tokens(in.compute));
-  const PanelLayout& layout = panel_layout(in.weights);
-  std::size_t per_k = activation_bytes_per_k(in.compute, tokens);
-  if (tiles_per_chunk > 1) per_k += ceil_div(2 * layout.block_bytes, layout.block_elems);
+std::size_t tokens_of(const TileInput& in) noexcept { return std::min(in.M, tile_tokens(in.compute)); }
+
+/// The largest K range, by halving, that keeps k * per_k bytes within the budget; one step if nothing does.
+std::size_t k_within(const TileInput& in, std::size_t per_k, std::size_t budget) noexcept {
   std::size_t k = round_up(in.K, in.k_step);
   while (k > in.k_step && k * per_k > budget) k = round_up(k / 2, in.k_step);
   return k;
+}
+
+/// K range whose activations (and, where several tiles reuse them, the weights of two panels) fit three quarters of L1.
+std::size_t k_in_l1(const TileInput& in, std::size_t tiles_per_chunk) noexcept {
+  const PanelLayout& layout = panel_layout(in.weights);
+  std::size_t per_k = activation_bytes_per_k(in.compute, tokens_of(in));
+  if (tiles_per_chunk > 1) per_k += ceil_div(2 * layout.block_bytes, layout.block_elems);
+  return k_within(in, per_k, sane(in.caches.l1d, 8 << 10, 1 << 20, 32 << 10) / 4 * 3);
+}
+
+std::size_t tile_state(const TileInput& in, std::size_t panels) noexcept {
+  return panels * tokens_of(in) * in.state_floats * kPanelRows * sizeof(float);
+}
+
+/// Panels so long that few fit L2 are not kept whole: a K range of a wide row block takes a quarter of L2, the sums of
+/// the tiles that pass through it another.
+void plan_long_panels(const TileInput& in, std::size_t tiles_per_chunk, TilePlan& p) noexcept {
+  const PanelLayout& layout = panel_layout(in.weights);
+  const std::size_t quarter = sane_l2(in) / 4;
+  p.k_chunk =
+      std::min(p.k_chunk * 2, k_within(in, ceil_div(p.row_block * layout.block_bytes, layout.block_elems), quarter));
+  p.tile_group = std::clamp<std::size_t>(quarter / tile_state(in, p.row_block), 1, tiles_per_chunk);
 }
 
 }  // namespace
@@ -80,7 +104,9 @@ TilePlan plan(const TileInput& in) noexcept {
   // block in L2. Either way every thread should get kChunksPerThread chunks.
   const std::size_t wanted = p.threads == 1 ? 1 : p.threads * kChunksPerThread;
   const std::size_t share = std::max<std::size_t>(p.panels / wanted, 1);
-  p.row_block = p.tiles == 1 ? share : std::min(panels_in_cache(in), share);
+  const std::size_t fit = panels_in_cache(in);
+  const bool long_panels = p.tiles > 1 && fit < kNarrowBlock && !in.zero_copy;
+  p.row_block = p.tiles == 1 ? share : std::min(long_panels ? kWideBlock : fit, share);
   if (in.force.row_block != 0) p.row_block = in.force.row_block;
   if (p.tiles > 1) p.row_block = std::min(p.row_block, kMaxTilePanels);
   p.row_block = std::clamp<std::size_t>(p.row_block, 1, p.panels);
@@ -93,7 +119,8 @@ TilePlan plan(const TileInput& in) noexcept {
   p.threads = std::min(p.threads, p.chunks());
 
   const std::size_t tiles_per_chunk = ceil_div(p.tiles, p.m_splits);
-  p.k_chunk = k_in_cache(in, tiles_per_chunk);
+  p.k_chunk = k_in_l1(in, tiles_per_chunk);
+  if (long_panels) plan_long_panels(in, tiles_per_chunk, p);
   p.pack_once = in.zero_copy && tiles_per_chunk > 1;
   p.streams = in.zero_copy || tiles_per_chunk > 1 ? 1 : std::clamp<std::size_t>(in.streams, 1, p.row_block);
   p.group = tiles_per_chunk > 1 ? p.row_block : std::max<std::size_t>(p.streams, 1);
@@ -108,9 +135,8 @@ TilePlan plan(const TileInput& in) noexcept {
 }
 
 WorkerScratch worker_scratch(const TileInput& in, const TilePlan& p) noexcept {
-  const std::size_t tokens = std::min(in.M, tile_tokens(in.compute));
   WorkerScratch s;
-  s.state = p.group * tokens * in.state_floats * kPanelRows * sizeof(float);
+  s.state = p.tile_group * tile_state(in, p.group);
   if (in.zero_copy) {
     const PanelLayout& layout = panel_layout(in.weights);
     const std::size_t k = p.pack_once ? in.K : std::min(p.k_chunk, in.K);

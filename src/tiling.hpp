@@ -33,7 +33,7 @@ struct Range {
 };
 
 /// The work is row_chunks x m_splits chunks, taken from a counter. A chunk is a row block (panels) times a run of token
-/// tiles; the tiles pass through it one after the other, each walking K in k_chunk steps.
+/// tiles. tile_group tiles at a time walk K together in k_chunk steps: each step's weights serve all of them.
 struct TilePlan {
   std::size_t threads = 1;  ///< workers, <= chunks
   std::size_t panels = 0;
@@ -41,10 +41,11 @@ struct TilePlan {
   std::size_t row_block = 1;  ///< panels a chunk
   std::size_t row_chunks = 0;
   std::size_t m_splits = 1;
-  std::size_t k_chunk = 1;  ///< elements
-  std::size_t group = 1;    ///< panels handed to the kernel at once
-  std::size_t streams = 1;  ///< > 1: a group is that many distant panels of the row block
-  bool pack_once = false;   ///< zero-copy: the whole row block is packed before its tiles; else range by range
+  std::size_t k_chunk = 1;     ///< elements
+  std::size_t tile_group = 1;  ///< tiles that share each K range
+  std::size_t group = 1;       ///< panels handed to the kernel at once
+  std::size_t streams = 1;     ///< > 1: a group is that many distant panels of the row block
+  bool pack_once = false;      ///< zero-copy: the whole row block is packed before its tiles; else range by range
 
   constexpr std::size_t chunks() const noexcept { return row_chunks * m_splits; }
   Range chunk_panels(std::size_t chunk) const noexcept;

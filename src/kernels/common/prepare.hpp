@@ -79,18 +79,22 @@ void prepare_int8(const PrepareArgs& a) noexcept {
   }
 }
 
-/// x[K][T] and the sums of each 32, ascending. The tokens' sums are independent chains.
+/// x[K][T] and the sums of each 32, ascending. One token after the other inside a block of 32: rows of X are often a
+/// multiple of 4 KiB apart, so reading them side by side would use one set of the L1 cache.
 inline void prepare_f32(const PrepareArgs& a) noexcept {
   auto* out = reinterpret_cast<float*>(a.out);
   float* sums = out + a.K * a.tokens;
-  std::memset(sums, 0, (a.K / kActBlock + (a.K % kActBlock != 0)) * a.tokens * sizeof(float));
-  for (std::size_t k = 0; k < a.K; ++k, out += a.tokens) {
-    if (k != 0 && k % kActBlock == 0) sums += a.tokens;
-    const float* x = a.x + k;
+  for (std::size_t k = 0; k < a.K; k += kActBlock, sums += a.tokens) {
+    const std::size_t n = a.K - k < kActBlock ? a.K - k : kActBlock;
     for (std::size_t t = 0; t < a.tokens; ++t) {
-      const float v = x[t * a.stride];
-      out[t] = v;
-      sums[t] += v;
+      const float* x = a.x + t * a.stride + k;
+      float* to = out + k * a.tokens + t;
+      float sum = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        to[i * a.tokens] = x[i];
+        sum += x[i];
+      }
+      sums[t] = sum;
     }
   }
 }
