@@ -63,8 +63,8 @@ std::size_t tile_state(const TileInput& in, std::size_t panels) noexcept {
 void plan_long_panels(const TileInput& in, std::size_t tiles_per_chunk, TilePlan& p) noexcept {
   const PanelLayout& layout = panel_layout(in.weights);
   const std::size_t quarter = sane_l2(in) / 4;
-  p.k_chunk =
-      std::min(p.k_chunk * 2, k_within(in, ceil_div(p.row_block * layout.block_bytes, layout.block_elems), quarter));
+  const std::size_t weights_per_k = ceil_div(p.row_block * layout.block_bytes, layout.block_elems);
+  p.k_chunk = std::min(k_in_l1(in, 1), k_within(in, weights_per_k, quarter));
   p.tile_group = std::clamp<std::size_t>(quarter / tile_state(in, p.row_block), 1, tiles_per_chunk);
 }
 
