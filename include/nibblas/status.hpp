@@ -64,6 +64,7 @@ class [[nodiscard]] Result {
   const T* operator->() const noexcept { return &*value_; }
   T& operator*() & noexcept { return *value_; }
   const T& operator*() const& noexcept { return *value_; }
+  T&& operator*() && noexcept { return *std::move(value_); }
 
  private:
   Status status_;
