@@ -44,6 +44,15 @@ constexpr DType reader_of(Compute c) noexcept {
 
 }  // namespace
 
+void Activations::swap(Activations& other) noexcept {
+  std::swap(compute_, other.compute_);
+  std::swap(M_, other.M_);
+  std::swap(K_, other.K_);
+  std::swap(tiles_, other.tiles_);
+  std::swap(data_, other.data_);
+  std::swap(buffer_, other.buffer_);
+}
+
 const std::byte* Activations::tile(std::size_t i) const noexcept { return data_ + i * tile_stride(compute_, M_, K_); }
 
 std::size_t Activations::bytes(Compute compute, std::size_t M, std::size_t K) noexcept {

@@ -70,6 +70,16 @@ Result<std::size_t> packed_bytes(DType dtype, std::size_t N, std::size_t K) noex
   return *payload + PackedWeights::kHeaderBytes;
 }
 
+void PackedWeights::swap(PackedWeights& other) noexcept {
+  std::swap(dtype_, other.dtype_);
+  std::swap(N_, other.N_);
+  std::swap(K_, other.K_);
+  std::swap(layout_id_, other.layout_id_);
+  std::swap(layout_version_, other.layout_version_);
+  std::swap(image_, other.image_);
+  std::swap(buffer_, other.buffer_);
+}
+
 Result<PackedWeights> PackedWeights::pack(const WeightView& w, Context& context) noexcept {
   return pack(w, context, {});
 }

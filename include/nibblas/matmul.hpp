@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "nibblas/buffer.hpp"
 #include "nibblas/cpu.hpp"
@@ -52,6 +53,14 @@ struct MatmulOptions {
 class NIBBLAS_API Activations {
  public:
   Activations() noexcept = default;
+  /// What was moved from is empty.
+  Activations(Activations&& other) noexcept { swap(other); }
+  Activations& operator=(Activations&& other) noexcept {
+    Activations taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  void swap(Activations& other) noexcept;
   Compute compute() const noexcept { return compute_; }
   std::size_t M() const noexcept { return M_; }
   std::size_t K() const noexcept { return K_; }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "nibblas/buffer.hpp"
 #include "nibblas/dtype.hpp"
@@ -22,8 +23,14 @@ struct MatmulOptions;
 class NIBBLAS_API PackedWeights {
  public:
   PackedWeights() noexcept = default;
-  PackedWeights(PackedWeights&&) noexcept = default;
-  PackedWeights& operator=(PackedWeights&&) noexcept = default;
+  /// What was moved from is empty.
+  PackedWeights(PackedWeights&& other) noexcept { swap(other); }
+  PackedWeights& operator=(PackedWeights&& other) noexcept {
+    PackedWeights taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  void swap(PackedWeights& other) noexcept;
 
   /// Panels of w, made on the context's executor. A kernel of options.provider with a layout of its own packs in that.
   static Result<PackedWeights> pack(const WeightView& w, Context& context, const MatmulOptions& options) noexcept;

@@ -117,6 +117,9 @@ TEST_F(ActivationsTest, MovedOnesServe) {
     Activations made;
     ASSERT_TRUE(prepare(p.rows(), Compute::int8, made, context));
     X = std::move(made);
+    Output none(40, 20);
+    EXPECT_EQ(made.M(), 0u);
+    EXPECT_EQ(matmul(p.view(), made, none.view(), context).code(), StatusCode::shape_mismatch);
   }
   Output y(40, 20);
   ASSERT_TRUE(matmul(p.view(), X, y.view(), context));

@@ -197,8 +197,10 @@ TEST_F(PackedImage, MisalignedImages) {
 TEST_F(PackedImage, MovedWeightsServe) {
   const ExactProblem p(DType::q4_0, 2, 20, 64);
   PackedWeights w = PackedWeights::pack(ExactProblem(DType::q4_0, 1, 999, 64).view(), context).value();
-  w = PackedWeights::pack(p.view(), context).value();
+  PackedWeights from = PackedWeights::pack(p.view(), context).value();
+  w = std::move(from);
   Output y(2, 20);
+  EXPECT_EQ(matmul(from, p.rows(), y.view(), context).code(), StatusCode::invalid_argument);
   ASSERT_TRUE(matmul(w, p.rows(), y.view(), context));
   EXPECT_EQ(y.difference(p.want), "");
 }
