@@ -29,12 +29,12 @@ void prepare_tile(void* arg, std::size_t i) noexcept {
 }
 
 std::size_t tile_count(Compute compute, std::size_t M) noexcept {
-  return std::max<std::size_t>((M + tile_tokens(compute) - 1) / tile_tokens(compute), 1);
+  return std::max<std::size_t>(ceil_div(M, tile_tokens(compute)), 1);
 }
 
 std::size_t tile_stride(Compute compute, std::size_t M, std::size_t K) noexcept {
   const std::size_t tiles = tile_count(compute, M);
-  return round_up(activation_tile_bytes(compute, (M + tiles - 1) / tiles, K), 64);
+  return round_up(activation_tile_bytes(compute, ceil_div(M, tiles), K), 64);
 }
 
 /// A weight format whose kernels read activations of this compute; every kernel of one compute prepares alike.

@@ -3,13 +3,12 @@
 
 #include <cstddef>
 
+#include "arithmetic.hpp"
 #include "nibblas/matmul.hpp"
 
 // What the entry points of matmul.hpp share: checking a request, choosing its kernel. No threads.
 
 namespace nibblas {
-
-constexpr std::size_t round_up(std::size_t n, std::size_t to) noexcept { return (n + to - 1) / to * to; }
 
 /// Elements of a matrix: far beyond any memory, far below where sizes of packed weights or activations could wrap.
 inline constexpr std::size_t kMaxElements = std::size_t{1} << (sizeof(std::size_t) * 8 - 8);

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
+#include "arithmetic.hpp"
+
 namespace nibblas {
 namespace {
-
-constexpr std::size_t ceil_div(std::size_t a, std::size_t b) noexcept { return a / b + (a % b != 0); }
-constexpr std::size_t round_up(std::size_t a, std::size_t b) noexcept { return ceil_div(a, b) * b; }
 
 constexpr std::size_t kChunksPerThread = 4;
 // Below this many multiply-adds waking a second thread costs more than it saves (a fork and join is about a

@@ -59,7 +59,6 @@ struct Isa {
     if constexpr (N > 0) return _mm256_slli_epi32(a, N);
     if constexpr (N < 0) return _mm256_srai_epi32(a, -N);
   }
-  [[gnu::always_inline]] static I add32(I a, I b) noexcept { return _mm256_add_epi32(a, b); }
   [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return _mm256_sub_epi32(a, b); }
   [[gnu::always_inline]] static I broadcast32(const void* p) noexcept {
     std::int32_t v;

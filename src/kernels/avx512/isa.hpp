@@ -57,7 +57,6 @@ struct Isa {
     if constexpr (N > 0) return _mm512_slli_epi32(a, N);
     if constexpr (N < 0) return _mm512_srai_epi32(a, -N);
   }
-  [[gnu::always_inline]] static I add32(I a, I b) noexcept { return _mm512_add_epi32(a, b); }
   [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return _mm512_sub_epi32(a, b); }
   [[gnu::always_inline]] static I broadcast32(const void* p) noexcept {
     std::int32_t v;
