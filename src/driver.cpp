@@ -21,6 +21,14 @@ struct Job {
   std::atomic<std::uint64_t> weight_bytes{0};
 };
 
+constexpr std::size_t kCacheLine = 64;
+
+/// Where element k of an activation tile starts: x[K][T] or blocks of 32.
+std::size_t activation_range_offset(Compute c, std::size_t tokens, std::size_t k) noexcept {
+  if (c == Compute::f32) return k * tokens * sizeof(float);
+  return k / kActBlock * tokens * (kActBlock + sizeof(Int8Token));
+}
+
 /// Panels that are handed to the kernel together, wherever their bytes are at the moment.
 struct Group {
   std::size_t size = 0;
@@ -72,11 +80,22 @@ class Worker {
         a.x = job_.x.tile(tile);
         a.tokens = job_.x.tokens(tile);
         a.state = state(tile - tiles.begin);
+        if (tile + 1 < tiles.end) prefetch_activations(tile + 1, a.k0, a.k1);
         product_.kernel->tiled.tile(a);
       }
       if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
     }
     for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) store(group, tile, state(tile - tiles.begin));
+  }
+
+  /// Asks for a tile's K range while the one before it is computed: X does not fit L2, and its ranges are too short for
+  /// the hardware to run ahead.
+  void prefetch_activations(std::size_t tile, std::size_t k0, std::size_t k1) const noexcept {
+    const Compute compute = product_.input.compute;
+    const std::size_t tokens = job_.x.tokens(tile);
+    const std::byte* begin = job_.x.tile(tile) + activation_range_offset(compute, tokens, k0);
+    const std::byte* end = job_.x.tile(tile) + activation_range_offset(compute, tokens, k1);
+    for (const std::byte* p = begin; p < end; p += kCacheLine) __builtin_prefetch(p, 0, 2);
   }
 
   float* state(std::size_t i) const noexcept {

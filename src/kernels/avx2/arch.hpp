@@ -16,8 +16,9 @@ struct Arch {
   using Transposer = avx2::Transposer;
   using Quantiser = avx2::Quantiser;
   static constexpr std::size_t kFloatTokens = 6;
-  static constexpr std::size_t kInt8Columns = 1;
-  static constexpr std::size_t kWideColumns = 8;
+  static constexpr std::size_t kInt8Columns = 2;
+  static constexpr std::size_t kInt8Tokens = 2;
+  static constexpr std::size_t kWideColumns = 4;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "kernels/codecs/q6_k.hpp"
 #include "kernels/codecs/q8_0.hpp"
 #include "kernels/common/f32.hpp"
+#include "kernels/common/f32_blocks.hpp"
 #include "kernels/common/int8.hpp"
 #include "kernels/common/pack_simd.hpp"
 #include "kernels/common/prepare.hpp"
@@ -59,7 +60,17 @@ constexpr Kernel int8_kernel() {
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
                       prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kWideColumns>, kStreams);
+                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kWideColumns>,
+                      kStreams);
+}
+
+template <class Arch, template <class> class Codec>
+constexpr Kernel f32_block_kernel() {
+  using C = Codec<typename Arch::Isa>;
+  constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
+  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family, prepare_f32,
+                      pack_blocks<typename Arch::Transposer, C::dtype>,
+                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, Arch::kWideColumns>, kStreams);
 }
 
 template <class Arch>
