@@ -8,6 +8,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "peers/peer.hpp"
+
 namespace nibblas::bench {
 namespace {
 
@@ -48,9 +50,17 @@ Compute parse_compute(const std::string& text) {
   throw CLI::ValidationError(fmt::format("unknown compute '{}'; valid: default, all, f32, int8, int8_token", text));
 }
 
+void check_peer(const std::string& name) {
+  for (const std::string_view known : peer_names()) {
+    if (name == known) return;
+  }
+  throw CLI::ValidationError(fmt::format("unknown peer '{}'; valid: {}", name, fmt::join(peer_names(), ", ")));
+}
+
 /// The option values as text; CLI11 fills them, to_options() makes sense of them.
 struct RunText {
   std::vector<std::string> shapes, m, weights, computes, providers, threads;
+  std::string baseline;
   bool packed = false, zero_copy = false;
   RunOptions out;
 };
@@ -81,6 +91,11 @@ RunOptions to_options(RunText& text, const std::vector<std::string>& extras) {
     o.threads.push_back(n);
   }
   o.packed = !text.zero_copy;
+  for (const std::string& s : o.peers) check_peer(s);
+  if (!text.baseline.empty() && text.baseline != "scalar") {
+    throw CLI::ValidationError(fmt::format("unknown baseline '{}'; valid: scalar", text.baseline));
+  }
+  o.baseline = !text.baseline.empty();
   if (!(o.seconds >= 0 && o.seconds <= 3600)) throw CLI::ValidationError("--time is 0 to 3600 seconds");
   if (!o.gguf.empty() && (!o.shapes.empty() || !text.weights.empty())) {
     throw CLI::ValidationError("--gguf brings its own shapes and weights: leave out --shapes and --weights");
@@ -107,6 +122,13 @@ void add_run_options(CLI::App& run, RunText& text) {
   run.add_option("--gguf", text.out.gguf, "run the tensors of this file");
   run.add_option("--json", text.out.json, "write the results to this file");
   run.add_option("--time", text.out.seconds, "seconds of timing a case (default 0.5)");
+  run.add_option("--peer", text.out.peers, "time these beside ours: ggml, openblas, onednn (see bench/get-peers.sh)")
+      ->delimiter(',');
+  run.add_option("--peer-dir", text.out.peer_dir,
+                 "folder with ggml's libraries, or above the npm package's node_modules");
+  run.add_option("--peer-variant", text.out.peer_variant,
+                 "CPU variant of ggml, such as haswell; default: our kernel's");
+  run.add_option("--baseline", text.baseline, "scalar: time decoding each row and multiplying it in plain C++, too");
   run.allow_extras();
   run.footer("Google Benchmark's flags work too: --benchmark_filter=REGEX, --benchmark_out=FILE, ...");
 }

@@ -34,7 +34,11 @@ struct RunOptions {
   bool hot = false;
   std::string gguf;
   std::string json;
-  double seconds = 0.5;  ///< of timing, a case
+  double seconds = 0.5;            ///< of timing, a case
+  std::vector<std::string> peers;  ///< run the same beside ours
+  std::string peer_dir;            ///< of ggml; empty: where bench/get-peers.sh puts it
+  std::string peer_variant;        ///< of ggml; empty: the one that fits the kernel
+  bool baseline = false;           ///< time decoding and multiplying in plain C++, too
   std::vector<std::string> benchmark_flags;
 
   /// Nothing but defaults decides how much work there is, so slow cases may be left out.

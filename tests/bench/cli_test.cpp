@@ -58,6 +58,17 @@ TEST(Cli, Everything) {
   EXPECT_FALSE(o.is_default_run());
 }
 
+TEST(Cli, Peers) {
+  EXPECT_TRUE(run({}).peers.empty());
+  EXPECT_FALSE(run({}).baseline);
+  const RunOptions o =
+      run({"--peer", "ggml,onednn", "--peer-dir", "there", "--peer-variant", "haswell", "--baseline", "scalar"});
+  EXPECT_EQ(o.peers, (std::vector<std::string>{"ggml", "onednn"}));
+  EXPECT_EQ(o.peer_dir, "there");
+  EXPECT_EQ(o.peer_variant, "haswell");
+  EXPECT_TRUE(o.baseline);
+}
+
 TEST(Cli, AllMeansAll) {
   EXPECT_TRUE(run({"--weights", "all"}).weights.empty());
   EXPECT_TRUE(run({"--compute", "all"}).computes.empty());
@@ -94,6 +105,8 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
       {{"run", "--time", "-1"}, "--time"},
       {{"run", "--time", "soon"}, "soon"},
       {{"run", "--gguf", "m.gguf", "--shapes", "32x32"}, "--gguf brings its own"},
+      {{"run", "--peer", "ggml,mkl"}, "unknown peer 'mkl'; valid: ggml, openblas, onednn"},
+      {{"run", "--baseline", "fast"}, "unknown baseline 'fast'; valid: scalar"},
       {{"run", "--nonsense"}, "--nonsense"},
       {{"run", "leftover"}, "leftover"},
       {{"info", "--benchmark_filter=x"}, "--benchmark_filter=x"},
