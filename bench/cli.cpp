@@ -107,7 +107,8 @@ RunOptions to_options(RunText& text, const std::vector<std::string>& extras) {
   return o;
 }
 
-void add_run_options(CLI::App& run, RunText& text) {
+/// What run and tiling have in common.
+void add_product_options(CLI::App& run, RunText& text) {
   run.add_option("--shapes", text.shapes, "weights as KxN,...: K inputs, N outputs")->delimiter(',');
   run.add_option("--m", text.m, "tokens (rows of X): 1,4,16,...")->delimiter(',');
   run.add_option("--weights", text.weights, "all, or a list of: " + dtype_names())->delimiter(',');
@@ -119,9 +120,13 @@ void add_run_options(CLI::App& run, RunText& text) {
   CLI::Option* packed = run.add_flag("--packed", text.packed, "weights packed into panels (default)");
   run.add_flag("--zero-copy", text.zero_copy, "weights as they lie in a file")->excludes(packed);
   run.add_flag("--hot", text.out.hot, "one set of weights again and again, instead of more than 600 MB in turn");
-  run.add_option("--gguf", text.out.gguf, "run the tensors of this file");
   run.add_option("--json", text.out.json, "write the results to this file");
   run.add_option("--time", text.out.seconds, "seconds of timing a case (default 0.5)");
+}
+
+void add_run_options(CLI::App& run, RunText& text) {
+  add_product_options(run, text);
+  run.add_option("--gguf", text.out.gguf, "run the tensors of this file");
   run.add_option("--peer", text.out.peers, "time these beside ours: ggml, openblas, onednn (see bench/get-peers.sh)")
       ->delimiter(',');
   run.add_option("--peer-dir", text.out.peer_dir,
@@ -131,6 +136,22 @@ void add_run_options(CLI::App& run, RunText& text) {
   run.add_option("--baseline", text.baseline, "scalar: time decoding each row and multiplying it in plain C++, too");
   run.allow_extras();
   run.footer("Google Benchmark's flags work too: --benchmark_filter=REGEX, --benchmark_out=FILE, ...");
+}
+
+void add_tiling_options(CLI::App& tiling, RunText& text, TilingOptions& out) {
+  add_product_options(tiling, text);
+  tiling.add_option("--row-block", out.row_block, "panels of 16 rows, of the plan with a fixed row block (default 8)")
+      ->check(CLI::PositiveNumber);
+  tiling.add_flag("--sweep", out.sweep, "row blocks of 1, 2, 4, ... panels, too");
+}
+
+/// One product of few shapes unless more are named.
+TilingOptions to_options(RunText& text, TilingOptions out) {
+  if (text.weights.empty()) text.weights = {"f32"};
+  if (text.shapes.empty()) text.shapes = {"4096x4096"};
+  if (text.m.empty()) text.m = {"64"};
+  out.run = to_options(text, std::vector<std::string>{});
+  return out;
 }
 
 bool is_command(const CLI::App& app, std::string_view name) {
@@ -146,19 +167,24 @@ Command parse_command_line(int argc, const char* const* argv) {
   InfoOptions info;
   LimitsOptions limits;
   RunText text;
+  RunText tiling_text;
+  TilingOptions tiling;
   CLI::App* info_app = app.add_subcommand("info", "this machine, the providers, and which kernel runs what");
   info_app->add_flag("--verbose", info.verbose, "for each kernel chosen, why every other one lost");
   CLI::App* limits_app = app.add_subcommand("limits", "measure memory bandwidth and arithmetic peaks");
   limits_app->add_option("--json", limits.json, "write the results to this file");
   CLI::App* run_app = app.add_subcommand("run", "verify and time products");
   add_run_options(*run_app, text);
+  CLI::App* tiling_app = app.add_subcommand("tiling", "the same product by several tile plans");
+  add_tiling_options(*tiling_app, tiling_text, tiling);
   try {
     if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
-      throw CLI::ValidationError(fmt::format("unknown command '{}'; valid: info, limits, run", argv[1]));
+      throw CLI::ValidationError(fmt::format("unknown command '{}'; valid: info, limits, run, tiling", argv[1]));
     }
     app.parse(argc, argv);
     if (info_app->parsed()) return info;
     if (limits_app->parsed()) return limits;
+    if (tiling_app->parsed()) return to_options(tiling_text, tiling);
     return to_options(text, run_app->remaining());
   } catch (const CLI::CallForHelp&) {
     const CLI::App* asked = &app;

@@ -45,4 +45,10 @@ struct RunOptions {
   bool is_default_run() const { return shapes.empty() && m.empty() && gguf.empty(); }
 };
 
+struct TilingOptions {
+  RunOptions run;             ///< the products
+  std::size_t row_block = 8;  ///< panels, of the fixed plan
+  bool sweep = false;         ///< try other row blocks, too
+};
+
 }  // namespace nibblas::bench

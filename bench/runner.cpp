@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "support/fill.hpp"
 #include "timing.hpp"
@@ -12,24 +11,9 @@
 namespace nibblas::bench {
 namespace {
 
-constexpr std::uint64_t kActivationSeed = 7;
 constexpr double kLongCase = 2.0;       // seconds
 constexpr double kPrepareBudget = 0.2;  // of a case's time
 constexpr double kProductsAtLeast = 4;  // of a slow case: one to verify, three to time
-
-MatmulOptions matmul_options(const Case& c, MatmulStats* stats) {
-  MatmulOptions o;
-  o.compute = c.compute;
-  o.provider = c.forced_provider;
-  o.allow_tolerance = !c.forced_provider.empty();
-  o.stats = stats;
-  return o;
-}
-
-bool make_room(Buffer& buffer, std::size_t floats) {
-  if (buffer.size() < floats * sizeof(float)) buffer = Buffer(floats * sizeof(float));
-  return buffer.data() != nullptr;
-}
 
 }  // namespace
 
@@ -51,33 +35,18 @@ Rivals make_rivals(const RunOptions& options) {
 }
 
 Runner::Runner(const RunOptions& options, KernelRegistry& registry, std::vector<Limits> limits, Rivals rivals)
-    : options_(options), registry_(registry), limits_(std::move(limits)), rivals_(std::move(rivals)) {}
-
-Runner::Engine& Runner::engine(std::size_t threads) {
-  Engine& e = engines_[threads];
-  if (e.context.registry == nullptr) {
-    e.context.registry = &registry_;
-    if (threads > 1) {
-      e.pool = std::make_unique<ThreadPool>(threads);
-      e.context.executor = e.pool.get();
-    }
-  }
-  return e;
-}
+    : options_(options),
+      registry_(registry),
+      limits_(std::move(limits)),
+      engines_(registry),
+      rivals_(std::move(rivals)) {}
 
 Status Runner::prepare_matrices(const Case& c) {
-  const std::size_t K = c.source->K;
-  const std::size_t N = c.source->N;
-  if (!make_room(x_, c.M * K) || !make_room(y_, c.M * N)) {
-    return {StatusCode::out_of_memory, fmt::format("no memory for {} tokens", c.M)};
-  }
-  if (x_cols_ != K || x_rows_ < c.M) {
-    x_rows_ = c.M;
-    x_cols_ = K;
-    test::fill_gaussian_with_outliers({reinterpret_cast<float*>(x_.data()), x_rows_, x_cols_}, kActivationSeed);
-  }
-  // A product that leaves an element out must be seen.
-  std::fill_n(reinterpret_cast<float*>(y_.data()), c.M * N, std::numeric_limits<float>::quiet_NaN());
+  const ConstMatrixView before = x_.view();
+  if (Status s = x_.resize(c.M, c.source->K); !s) return s;
+  if (before.rows != c.M || before.cols != c.source->K) test::fill_gaussian_with_outliers(x_.view(), kActivationSeed);
+  if (Status s = y_.resize(c.M, c.source->N); !s) return s;
+  y_.fill_nan();
   return {};
 }
 
@@ -95,9 +64,11 @@ double Runner::predicted_seconds(const Case& c) const {
 
 Status Runner::verify(const Case& c, Context& context, CaseResult& out) {
   MatmulStats stats;
-  if (Status s = bank_.multiply(0, x(c), y(c), context, matmul_options(c, &stats)); !s) return s;
+  MatmulOptions options = matmul_options(c.compute, c.forced_provider);
+  options.stats = &stats;
+  if (Status s = bank_.multiply(0, x_.view(), y_.view(), context, options); !s) return s;
   if (stats.kernel != nullptr) out.kernel = stats.kernel->name;
-  const Result<Verification> v = verifier_.check(c, bank_.original(), x(c), y(c));
+  const Result<Verification> v = verifier_.check(c, bank_.original(), x_.view(), y_.view());
   if (!v) return v.status();
   out.rel_l2 = v->rel_l2;
   if (!v->ok) return {StatusCode::invalid_data, "verification failed: " + v->why_not};
@@ -105,10 +76,10 @@ Status Runner::verify(const Case& c, Context& context, CaseResult& out) {
 }
 
 Status Runner::time(const Case& c, Context& context, CaseResult& out) {
-  const MatmulOptions options = matmul_options(c, nullptr);
+  const MatmulOptions options = matmul_options(c.compute, c.forced_provider);
   bank_.flush_if_needed();
   const Result<Timing> t = time_in_turn(bank_.copies(), options_.seconds, [&](std::size_t copy) {
-    return bank_.multiply(copy, x(c), y(c), context, options);
+    return bank_.multiply(copy, x_.view(), y_.view(), context, options);
   });
   if (!t) return t.status();
   out.repetitions = t->repetitions;
@@ -126,23 +97,23 @@ Status Runner::time_prepare(const Case& c, Context& context, CaseResult& out) {
   own.executor = context.executor;
   Activations prepared;
   const Result<Timing> t = time_in_turn(1, options_.seconds * kPrepareBudget,
-                                        [&](std::size_t) { return prepare(x(c), c.compute, prepared, own); });
+                                        [&](std::size_t) { return prepare(x_.view(), c.compute, prepared, own); });
   if (!t) return t.status();
   out.prepare_seconds = t->seconds;
   return {};
 }
 
 PeerResult Runner::compare_with(Peer& peer, const Case& c) {
-  const PeerTask task{bank_.original(), x(c), y(c), c.threads, c.hot, c.kernel->needs};
+  const PeerTask task{bank_.original(), x_.view(), y_.view(), c.threads, c.hot, c.kernel->needs};
   return compare(peer, task, c.compute, options_.seconds, [&]() -> Result<double> {
-    const Result<Verification> v = verifier_.check(c, bank_.original(), x(c), y(c));
+    const Result<Verification> v = verifier_.check(c, bank_.original(), x_.view(), y_.view());
     if (!v) return v.status();
     return v->rel_l2;
   });
 }
 
 Status Runner::run_steps(const Case& c, CaseResult& out) {
-  Context& context = engine(c.threads).context;
+  Context& context = engines_(c.threads);
   if (Status s = bank_.load(c, context); !s) return s;
   if (Status s = prepare_matrices(c); !s) return s;
   if (Status s = verify(c, context, out); !s) return s;

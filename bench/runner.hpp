@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "engines.hpp"
 #include "limits/limits.hpp"
 #include "metrics.hpp"
-#include "nibblas/buffer.hpp"
 #include "nibblas/matmul.hpp"
 #include "peers/compare.hpp"
 #include "verify.hpp"
@@ -56,17 +56,9 @@ class Runner {
   CaseResult run(const Case& c);
 
  private:
-  /// What one thread count needs.
-  struct Engine {
-    std::unique_ptr<ThreadPool> pool;
-    Context context;
-  };
   /// Speed seen before, to predict: by kernel, threads and M.
   using RateKey = std::tuple<const Kernel*, std::size_t, std::size_t>;
 
-  ConstMatrixView x(const Case& c) const { return {reinterpret_cast<const float*>(x_.data()), c.M, c.source->K}; }
-  MatrixView y(const Case& c) { return {reinterpret_cast<float*>(y_.data()), c.M, c.source->N}; }
-  Engine& engine(std::size_t threads);
   Status prepare_matrices(const Case& c);
   double predicted_seconds(const Case& c) const;
   Status verify(const Case& c, Context& context, CaseResult& out);
@@ -78,15 +70,13 @@ class Runner {
   const RunOptions& options_;
   KernelRegistry& registry_;
   std::vector<Limits> limits_;
-  std::map<std::size_t, Engine> engines_;
+  Engines engines_;
   std::map<RateKey, double> gops_;
   WeightBank bank_;
   Verifier verifier_;
   Rivals rivals_;
-  Buffer x_;
-  std::size_t x_rows_ = 0;
-  std::size_t x_cols_ = 0;
-  Buffer y_;
+  FloatMatrix x_;
+  FloatMatrix y_;
 };
 
 }  // namespace nibblas::bench

@@ -69,6 +69,28 @@ TEST(Cli, Peers) {
   EXPECT_TRUE(o.baseline);
 }
 
+TEST(Cli, Tiling) {
+  const auto plain = std::get<TilingOptions>(parse({"tiling"}));
+  EXPECT_EQ(plain.run.weights, std::vector<DType>{DType::f32});
+  EXPECT_EQ(plain.run.shapes, (std::vector<Shape>{{4096, 4096}}));
+  EXPECT_EQ(plain.run.m, std::vector<std::size_t>{64});
+  EXPECT_EQ(plain.run.threads, std::vector<std::size_t>{1});
+  EXPECT_EQ(plain.row_block, 8u);
+  EXPECT_FALSE(plain.sweep);
+  const auto o = std::get<TilingOptions>(
+      parse({"tiling", "--weights", "q4_0", "--compute", "f32", "--shapes", "64x32", "--m", "3,4", "--provider", "avx2",
+             "--threads", "2", "--sweep", "--row-block", "5", "--json", "out.json"}));
+  EXPECT_EQ(o.run.weights, std::vector<DType>{DType::q4_0});
+  EXPECT_EQ(o.run.computes, std::vector<Compute>{Compute::f32});
+  EXPECT_EQ(o.run.shapes, (std::vector<Shape>{{64, 32}}));
+  EXPECT_EQ(o.run.m, (std::vector<std::size_t>{3, 4}));
+  EXPECT_EQ(o.run.providers, std::vector<std::string>{"avx2"});
+  EXPECT_EQ(o.run.threads, std::vector<std::size_t>{2});
+  EXPECT_EQ(o.run.json, "out.json");
+  EXPECT_EQ(o.row_block, 5u);
+  EXPECT_TRUE(o.sweep);
+}
+
 TEST(Cli, AllMeansAll) {
   EXPECT_TRUE(run({"--weights", "all"}).weights.empty());
   EXPECT_TRUE(run({"--compute", "all"}).computes.empty());
@@ -91,7 +113,7 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
     const char* says;
   } cases[] = {
       {{}, "A subcommand is required"},
-      {{"fly"}, "unknown command 'fly'; valid: info, limits, run"},
+      {{"fly"}, "unknown command 'fly'; valid: info, limits, run, tiling"},
       {{"run", "--shapes", "4096"}, "'4096' is not KxN"},
       {{"run", "--shapes", "0x16"}, "'0' is not a positive number"},
       {{"run", "--shapes", "16x1k"}, "'1k' is not a positive number"},
@@ -107,6 +129,9 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
       {{"run", "--gguf", "m.gguf", "--shapes", "32x32"}, "--gguf brings its own"},
       {{"run", "--peer", "ggml,mkl"}, "unknown peer 'mkl'; valid: ggml, openblas, onednn"},
       {{"run", "--baseline", "fast"}, "unknown baseline 'fast'; valid: scalar"},
+      {{"tiling", "--row-block", "0"}, "--row-block"},
+      {{"tiling", "--weights", "q3_k"}, "unknown weights 'q3_k'"},
+      {{"tiling", "--peer", "ggml"}, "--peer"},
       {{"run", "--nonsense"}, "--nonsense"},
       {{"run", "leftover"}, "leftover"},
       {{"info", "--benchmark_filter=x"}, "--benchmark_filter=x"},
