@@ -14,4 +14,6 @@ int run_command(const RunOptions& options, KernelRegistry& registry);
 
 int tiling_command(const TilingOptions& options, KernelRegistry& registry);
 
+int layer_command(const LayerOptions& options, KernelRegistry& registry);
+
 }  // namespace nibblas::bench

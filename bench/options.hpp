@@ -51,4 +51,18 @@ struct TilingOptions {
   bool sweep = false;         ///< try other row blocks, too
 };
 
+struct LayerOptions {
+  std::size_t hidden = 4096;
+  std::size_t ffn = 11008;
+  std::size_t heads = 32;  ///< hidden is a multiple of it
+  std::size_t kv_heads = 8;
+  std::vector<DType> weights;
+  std::vector<std::size_t> m;
+  std::vector<std::size_t> threads;
+  std::string provider;  ///< empty: the registry's choice
+  bool hot = false;
+  double seconds = 0.5;  ///< of timing, a case
+  std::string json;
+};
+
 }  // namespace nibblas::bench

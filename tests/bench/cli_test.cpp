@@ -91,6 +91,30 @@ TEST(Cli, Tiling) {
   EXPECT_TRUE(o.sweep);
 }
 
+TEST(Cli, Layer) {
+  const auto plain = std::get<LayerOptions>(parse({"layer"}));
+  EXPECT_EQ(plain.weights, (std::vector<DType>{DType::f32, DType::q8_0, DType::q4_0, DType::q4_k}));
+  EXPECT_EQ(plain.m, (std::vector<std::size_t>{1, 16, 128}));
+  EXPECT_EQ(plain.threads, std::vector<std::size_t>{1});
+  EXPECT_EQ(plain.hidden, 4096u);
+  EXPECT_EQ(plain.ffn, 11008u);
+  const auto o =
+      std::get<LayerOptions>(parse({"layer",  "--hidden",  "64",     "--ffn",  "96",     "--heads",   "4", "--kv-heads",
+                                    "2",      "--weights", "q8_0",   "--m",    "2,3",    "--threads", "2", "--provider",
+                                    "scalar", "--hot",     "--json", "x.json", "--time", "0"}));
+  EXPECT_EQ(o.hidden, 64u);
+  EXPECT_EQ(o.ffn, 96u);
+  EXPECT_EQ(o.heads, 4u);
+  EXPECT_EQ(o.kv_heads, 2u);
+  EXPECT_EQ(o.weights, std::vector<DType>{DType::q8_0});
+  EXPECT_EQ(o.m, (std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(o.threads, std::vector<std::size_t>{2});
+  EXPECT_EQ(o.provider, "scalar");
+  EXPECT_TRUE(o.hot);
+  EXPECT_EQ(o.seconds, 0);
+  EXPECT_EQ(o.json, "x.json");
+}
+
 TEST(Cli, AllMeansAll) {
   EXPECT_TRUE(run({"--weights", "all"}).weights.empty());
   EXPECT_TRUE(run({"--compute", "all"}).computes.empty());
@@ -113,7 +137,7 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
     const char* says;
   } cases[] = {
       {{}, "A subcommand is required"},
-      {{"fly"}, "unknown command 'fly'; valid: info, limits, run, tiling"},
+      {{"fly"}, "unknown command 'fly'; valid: info, limits, run, tiling, layer"},
       {{"run", "--shapes", "4096"}, "'4096' is not KxN"},
       {{"run", "--shapes", "0x16"}, "'0' is not a positive number"},
       {{"run", "--shapes", "16x1k"}, "'1k' is not a positive number"},
@@ -129,6 +153,11 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
       {{"run", "--gguf", "m.gguf", "--shapes", "32x32"}, "--gguf brings its own"},
       {{"run", "--peer", "ggml,mkl"}, "unknown peer 'mkl'; valid: ggml, openblas, onednn"},
       {{"run", "--baseline", "fast"}, "unknown baseline 'fast'; valid: scalar"},
+      {{"layer", "--hidden", "100"}, "hidden 100 has no 32 heads and 8 kv heads"},
+      {{"layer", "--heads", "4"}, "has no 4 heads and 8 kv heads"},
+      {{"layer", "--ffn", "0"}, "--ffn"},
+      {{"layer", "--weights", "q3_k"}, "unknown weights 'q3_k'"},
+      {{"layer", "--time", "-1"}, "--time"},
       {{"tiling", "--row-block", "0"}, "--row-block"},
       {{"tiling", "--weights", "q3_k"}, "unknown weights 'q3_k'"},
       {{"tiling", "--peer", "ggml"}, "--peer"},

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <bit>
-#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli.hpp"
 #include "commands.hpp"
@@ -121,6 +123,23 @@ TEST(Tiling, OneOtherBitFails) {
   EXPECT_EQ(tiling_command(options, registry), kExitFailed);
   tiles_until_wrong = -1;
   EXPECT_EQ(tiling_command(options, registry), 0);
+}
+
+TEST(Tiling, WritesItsKeys) {
+  KernelRegistry registry = KernelRegistry::builtin(host_cpu(), {});
+  TilingOptions options = small_tiling();
+  options.run.json = testing::TempDir() + "nibblas_bench_tiling_test.json";
+  ASSERT_EQ(tiling_command(options, registry), 0);
+  std::ifstream file(options.run.json);
+  const nlohmann::json j = nlohmann::json::parse(file);
+  std::filesystem::remove(options.run.json);
+  ASSERT_EQ(j["tiling"].size(), 2u);
+  ASSERT_EQ(j["tiling"][0]["plans"].size(), 3u);
+  const nlohmann::json& plan = j["tiling"][0]["plans"][0];
+  for (const char* key : {"plan", "ms_median", "of_chosen", "weight_reads", "memory_bytes", "same_bits"}) {
+    EXPECT_TRUE(plan.contains(key)) << key;
+  }
+  EXPECT_EQ(j["tiling"][0]["plans"][2]["of_chosen"], 1.0);
 }
 
 TEST(Tiling, AWholeKernelHasNoPlan) {
