@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "isa/features.hpp"
-#include "kernels/avx2/kernels.hpp"
+#include "kernels/avx2/arch.hpp"
+#include "kernels/common/kernel_list.hpp"
 
-constinit const nibblas::KernelTable nibblas_isa_avx2{"avx2", 100, nibblas::compiled_features(), nibblas::avx2::kernels,
-                                                      std::size(nibblas::avx2::kernels)};
+constinit const nibblas::KernelTable nibblas_isa_avx2 = nibblas::kernel_table<nibblas::avx2::Arch>(100);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "isa/features.hpp"
-#include "kernels/avx512/kernels.hpp"
+#include "kernels/avx512/arch.hpp"
+#include "kernels/common/kernel_list.hpp"
 
-constinit const nibblas::KernelTable nibblas_isa_avx512{"avx512", 110, nibblas::compiled_features(),
-                                                        nibblas::avx512::kernels, std::size(nibblas::avx512::kernels)};
+constinit const nibblas::KernelTable nibblas_isa_avx512 = nibblas::kernel_table<nibblas::avx512::Arch>(110);

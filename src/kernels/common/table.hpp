@@ -27,6 +27,10 @@ constexpr KernelFamily kBlock256Token{Compute::int8_token, 256, 1};
 /// One int32 sum over all K: 3 * 127 * K < 2^31, whatever the code bytes are.
 constexpr KernelFamily kTensorToken{Compute::int8_token, 32, 1, 5'592'405 / 32 * 32};
 
+/// Panels that memory streams side by side when each weight serves few tokens: one stream reaches three quarters of the
+/// bandwidth, four all of it.
+constexpr std::size_t kStreams = 4;
+
 constexpr Kernel tiled_kernel(const char* name, DType weights, KernelFamily family,
                               void (*prepare)(const PrepareArgs&) noexcept, void (*pack)(const PackArgs&) noexcept,
                               void (*tile)(const TileArgs&) noexcept, std::size_t streams = 1) {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <iterator>
+#include <string_view>
+
+#include "isa/features.hpp"
+#include "isa/table.hpp"
+#include "kernels/codecs/q4_0.hpp"
+#include "kernels/codecs/q4_k.hpp"
+#include "kernels/codecs/q5_k.hpp"
+#include "kernels/codecs/q6_k.hpp"
+#include "kernels/codecs/q8_0.hpp"
+#include "kernels/common/f32.hpp"
+#include "kernels/common/int8.hpp"
+#include "kernels/common/pack_simd.hpp"
+#include "kernels/common/prepare.hpp"
+#include "kernels/common/table.hpp"
+
+// The kernels that every SIMD provider offers, one line each. `Arch` (src/kernels/<isa>/arch.hpp) says what they are
+// made of on that ISA:
+//   name                    of the provider
+//   Isa, Transposer, Quantiser
+//   kFloatTokens            tokens whose float sums, times two columns, fill the registers
+//   kInt8Columns            columns whose decoded codes fill the registers
+//   kWideColumns            columns that stream side by side for a single token
+
+namespace nibblas {
+namespace {
+
+/// "matmul.<weights>.<compute>.<provider>", in static storage.
+template <class Arch, DType W, Compute C>
+constexpr auto kKernelName = [] {
+  constexpr std::string_view parts[] = {"matmul.", to_string(W), ".", to_string(C), ".", Arch::name};
+  constexpr std::size_t length = [&] {
+    std::size_t n = 0;
+    for (const std::string_view p : parts) n += p.size();
+    return n;
+  }();
+  std::array<char, length + 1> text{};
+  std::size_t at = 0;
+  for (const std::string_view p : parts) {
+    for (const char c : p) text[at++] = c;
+  }
+  return text;
+}();
+
+template <class Arch, DType W>
+constexpr Kernel float_kernel() {
+  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily, prepare_f32,
+                      pack_floats<typename Arch::Transposer, W>,
+                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kWideColumns>, kStreams);
+}
+
+template <class Arch, template <class> class Codec>
+constexpr Kernel int8_kernel() {
+  using C = Codec<typename Arch::Isa>;
+  constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
+  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
+                      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
+                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kWideColumns>, kStreams);
+}
+
+template <class Arch>
+constexpr Kernel kKernels[] = {
+    float_kernel<Arch, DType::f32>(),  //
+    float_kernel<Arch, DType::f16>(),  //
+    float_kernel<Arch, DType::bf16>(), int8_kernel<Arch, Q8_0>(), int8_kernel<Arch, Q4_0>(),
+    int8_kernel<Arch, Q4_K>(),         int8_kernel<Arch, Q5_K>(), int8_kernel<Arch, Q6_K>(),
+};
+
+template <class Arch>
+constexpr KernelTable kernel_table(int priority) {
+  return {Arch::name, priority, compiled_features(), kKernels<Arch>, std::size(kKernels<Arch>)};
+}
+
+}  // namespace
+}  // namespace nibblas
