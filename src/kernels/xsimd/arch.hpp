@@ -17,7 +17,7 @@ struct Arch {
   using Transposer = xsimd_kernels::Transposer<typename Target::Narrow>;
   using Quantiser = xsimd_kernels::Quantiser<Target>;
   static constexpr std::size_t kFloatTokens = Target::registers == 32 ? 12 : 6;
-  static constexpr std::size_t kInt8Columns = Target::registers == 32 ? 2 : 1;
+  static constexpr std::size_t kInt8Columns = 2;
   static constexpr std::size_t kWideColumns = Isa::lanes == 16 ? 4 : 8;
 };
 

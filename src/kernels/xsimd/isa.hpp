@@ -10,7 +10,7 @@
 // The operations of the kernels on xsimd batches, for any architecture and any number of lanes that divides a panel's
 // rows. `Target` is an xsimd architecture of ours; beside what xsimd wants of one it has what xsimd 8.1 lacks:
 //   static F fma(F a, F b, F c), fnma     a * b + c and c - a * b with one rounding
-//   static I widen(const T* p)            one u8, s8 or u16 of memory a lane, as int32
+//   static I widen(const T* p)            one u8, s8, u16 or s16 of memory a lane, as int32
 
 namespace nibblas::xsimd_kernels {
 namespace {
@@ -36,22 +36,21 @@ struct Isa {
   // ---- codes: four bytes of each row ----
   using I = ::xsimd::batch<std::int32_t, Target>;
 
-  /// Exact for every value. The bits of |h| in the place of an f32's give a number 2^112 too small: adding 112 to the
-  /// exponent makes normal numbers right, and Inf and NaN want 112 more. A subnormal has no implied one: it gets the
-  /// exponent of the smallest normal number, whose value is then taken off again. (A product with 2^112 would do for
-  /// both, but its subnormal operands cost some CPUs a hundred cycles.)
+  /// Exact for every value. In the place of an f32's, the bits of an f16 give a number 2^112 too small: 112 more in the
+  /// exponent makes it right. A subnormal, which has no implied one, gets the exponent of the smallest normal number,
+  /// whose value is then taken off; Inf and NaN get the exponent of Inf. (Multiplying by 2^112 would serve subnormals
+  /// as well, but they are common in small scales, and as operands of a product they cost ten times the rest.)
   [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept {
-    const I h = Target::widen(reinterpret_cast<const std::uint16_t*>(p));
+    const I h = Target::widen(reinterpret_cast<const std::int16_t*>(p));
     const I magnitude = h & I(0x7fff);
-    const I bits = (magnitude << 13) + I(112 << 23);
-    const auto subnormal = magnitude < I(0x0400);
-    const auto special = magnitude > I(0x7bff);
-    const I adjusted = bits + ::xsimd::select(subnormal, I(1 << 23), ::xsimd::select(special, I(112 << 23), I(0)));
-    const F excess = as_float(::xsimd::select(subnormal, I(113 << 23), I(0)));
-    return as_float(as_int(as_float(adjusted) - excess) | ((h ^ magnitude) << 16));
+    const I smallest = where(I(0x0400) > magnitude, kSmallestHalf);
+    const I infinity = where(magnitude > I(0x7bff), kInfinity);
+    const I bits = ((magnitude << 13) + I(112 << 23)) | smallest | infinity;
+    const F value = ::xsimd::bitwise_cast<F>(bits) - ::xsimd::bitwise_cast<F>(smallest);
+    return ::xsimd::bitwise_cast<F>(::xsimd::bitwise_cast<I>(value) | (h & I(kSignBit)));
   }
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) noexcept {
-    return as_float(Target::widen(reinterpret_cast<const std::uint16_t*>(p)) << 16);
+    return ::xsimd::bitwise_cast<F>(I(Target::widen(reinterpret_cast<const std::uint16_t*>(p))) << 16);
   }
 
   [[gnu::always_inline]] static I load_words(const std::byte* p) noexcept {
@@ -153,8 +152,19 @@ struct Isa {
 
  private:
   using U16 = ::xsimd::batch<std::uint16_t, Target>;
-  [[gnu::always_inline]] static F as_float(I a) noexcept { return ::xsimd::bitwise_cast<F>(a); }
-  [[gnu::always_inline]] static I as_int(F a) noexcept { return ::xsimd::bitwise_cast<I>(a); }
+  /// `value` in the lanes that have the condition, 0 in the others. A condition is a vector on some architectures, a
+  /// mask register on others.
+  [[gnu::always_inline]] static I where(::xsimd::batch_bool<std::int32_t, Target> condition,
+                                        std::int32_t value) noexcept {
+    if constexpr (sizeof condition == sizeof(I)) {
+      return I(condition.data) & I(value);
+    } else {
+      return ::xsimd::select(condition, I(value), I(0));
+    }
+  }
+  static constexpr std::int32_t kSignBit = INT32_MIN;
+  static constexpr std::int32_t kSmallestHalf = 113 << 23;  // 2^-14 as f32
+  static constexpr std::int32_t kInfinity = 0x7f800000;
 };
 
 }  // namespace
