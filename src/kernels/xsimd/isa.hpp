@@ -39,7 +39,7 @@ struct Isa {
   /// Exact for every value. In the place of an f32's, the bits of an f16 give a number 2^112 too small: 112 more in the
   /// exponent makes it right. A subnormal, which has no implied one, gets the exponent of the smallest normal number,
   /// whose value is then taken off; Inf and NaN get the exponent of Inf. (Multiplying by 2^112 would serve subnormals
-  /// as well, but they are common in small scales, and as operands of a product they cost ten times the rest.)
+  /// as well, but they are common in small scales and slow as operands of a product: adr/0006.)
   [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept {
     const I h = Target::widen(reinterpret_cast<const std::int16_t*>(p));
     const I magnitude = h & I(0x7fff);
