@@ -210,6 +210,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   LayerText layer;
   CLI::App* info_app = app.add_subcommand("info", "this machine, the providers, and which kernel runs what");
   info_app->add_flag("--verbose", info.verbose, "for each kernel chosen, why every other one lost");
+  info_app->add_flag("--matrix", info.matrix, "only the table of formats and built-in providers, in Markdown");
   CLI::App* limits_app = app.add_subcommand("limits", "measure memory bandwidth and arithmetic peaks");
   limits_app->add_option("--json", limits.json, "write the results to this file");
   CLI::App* run_app = app.add_subcommand("run", "verify and time products");

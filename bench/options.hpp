@@ -17,6 +17,7 @@ struct Shape {
 
 struct InfoOptions {
   bool verbose = false;
+  bool matrix = false;  ///< only the table of what this build supports, in Markdown
 };
 
 struct LimitsOptions {
