@@ -31,6 +31,9 @@ struct IsaOperations {
   void (*load_u8_or)(const std::byte* low, const std::byte* high, float* out) noexcept;
   /// The dot of 32 codes of each lane, w[8][lanes][4], with x[32], plus bias. By largest code: 15, 31, 63, signed.
   void (*dots[4])(const std::byte* w, const std::byte* x, std::int32_t bias, float* out) noexcept;
+  /// The floats of 4 codes a lane, w[lanes][4] -> out[4][lanes]: low nibbles - 8, high nibbles, bytes - 32 (at most
+  /// 63), and the bytes from_signed() makes of signed ones - signed_offset.
+  void (*floats[4])(const std::byte* w, float* out) noexcept;
   bool (*amax32)(const float* x, float* amax) noexcept;
   Sums (*codes32)(const float* x, float id, std::int8_t* codes) noexcept;
   void (*words4)(const std::byte* src, std::size_t stride, std::byte* out) noexcept;

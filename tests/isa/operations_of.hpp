@@ -13,14 +13,19 @@ namespace {
 
 template <class Isa, int MaxCode>
 void dot32(const std::byte* w, const std::byte* x, std::int32_t bias, float* out) noexcept {
-  typename Isa::template Dots<MaxCode> dots;
+  typename Isa::template Dots<MaxCode, 8> dots;
   dots.start(Isa::broadcast32(&bias));
   for_each_index<8>([&](auto step) __attribute__((always_inline)) {
     auto words = Isa::load_words(w + step() * Isa::lanes * 4);
     if constexpr (MaxCode < 0) words = Isa::from_signed(words);
     dots.template step<static_cast<int>(step())>(words, Isa::broadcast32(x + 4 * step()));
   });
-  Isa::store(out, Isa::to_float(dots.finish()));
+  Isa::store(out, Isa::to_float(dots.finish(Isa::broadcast32(&bias))));
+}
+
+template <class Isa>
+void store4(const typename Isa::F (&w)[4], float* out) noexcept {
+  for (std::size_t i = 0; i < 4; ++i) Isa::store(out + i * Isa::lanes, w[i]);
 }
 
 template <class Arch>
@@ -49,6 +54,26 @@ constexpr IsaOperations operations_of() {
   o.dots[1] = dot32<Isa, 31>;
   o.dots[2] = dot32<Isa, 63>;
   o.dots[3] = dot32<Isa, -128>;
+  o.floats[0] = [](const std::byte* p, float* out) noexcept {
+    typename Isa::F w[4];
+    Isa::template nibble_floats<false, 8>(Isa::load_words(p), w);
+    store4<Isa>(w, out);
+  };
+  o.floats[1] = [](const std::byte* p, float* out) noexcept {
+    typename Isa::F w[4];
+    Isa::template nibble_floats<true, 0>(Isa::load_words(p), w);
+    store4<Isa>(w, out);
+  };
+  o.floats[2] = [](const std::byte* p, float* out) noexcept {
+    typename Isa::F w[4];
+    Isa::template byte_floats<63, 32>(Isa::load_words(p), w);
+    store4<Isa>(w, out);
+  };
+  o.floats[3] = [](const std::byte* p, float* out) noexcept {
+    typename Isa::F w[4];
+    Isa::template byte_floats<-128, Isa::signed_offset>(Isa::from_signed(Isa::load_words(p)), w);
+    store4<Isa>(w, out);
+  };
   o.amax32 = [](const float* x, float* amax) noexcept { return Quantiser::amax32(x, *amax); };
   o.codes32 = [](const float* x, float id, std::int8_t* codes) noexcept {
     const auto sums = Quantiser::codes32(x, id, codes);

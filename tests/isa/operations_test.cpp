@@ -121,6 +121,30 @@ float half_value(unsigned h) {
   return static_cast<float>((h & 0x8000) != 0 ? -value : value);
 }
 
+TEST_P(Operations, CodesBecomeTheirFloats) {
+  for (int round = 0; round < 200; ++round) {
+    std::byte w[kMaxLanes * 4];
+    for (std::byte& b : w) b = static_cast<std::byte>(random());
+    for (int kind = 0; kind < 4; ++kind) {
+      std::byte codes[kMaxLanes * 4];
+      std::copy_n(w, kMaxLanes * 4, codes);
+      if (kind == 2) {
+        for (std::byte& b : codes) b &= std::byte{63};
+      }
+      float out[4 * kMaxLanes];
+      isa.floats[kind](codes, out);
+      for (std::size_t lane = 0; lane < isa.lanes; ++lane) {
+        for (std::size_t i = 0; i < 4; ++i) {
+          const int code = static_cast<int>(codes[lane * 4 + i]);
+          const int expected[] = {code % 16 - 8, code / 16, code - 32, code < 128 ? code : code - 256};
+          ASSERT_EQ(out[i * isa.lanes + lane], static_cast<float>(expected[kind]))
+              << "code " << code << " kind " << kind;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Operations, EveryF16AndBf16) {
   for (unsigned first = 0; first < 0x10000; first += static_cast<unsigned>(isa.lanes)) {
     std::uint16_t h[kMaxLanes];

@@ -158,7 +158,7 @@ struct Isa::Dots<-128, Steps> {
     const I wide = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
     sum = Step == 0 ? wide : add32(sum, wide);
   }
-  [[gnu::always_inline]] I finish(I) const noexcept { return sum; }
+  [[gnu::always_inline]] I finish(I bias) const noexcept { return add32(sum, bias); }
 };
 
 }  // namespace

@@ -24,8 +24,8 @@
 //   name                    of the provider
 //   Isa, Transposer, Quantiser
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
-//   kInt8Columns            columns whose decoded codes fill the registers
-//   kWideColumns            columns that stream side by side for a single token
+//   kInt8Columns, kInt8Tokens   columns x tokens that share the loads of codes and activations in an int8 tile
+//   kFloatWide, kInt8Wide   columns that stream side by side for a single token
 
 namespace nibblas {
 namespace {
@@ -51,7 +51,7 @@ template <class Arch, DType W>
 constexpr Kernel float_kernel() {
   return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily, prepare_f32,
                       pack_floats<typename Arch::Transposer, W>,
-                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kWideColumns>, kStreams);
+                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kFloatWide>, kStreams);
 }
 
 template <class Arch, template <class> class Codec>
@@ -60,7 +60,7 @@ constexpr Kernel int8_kernel() {
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
                       prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kWideColumns>,
+                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>,
                       kStreams);
 }
 
@@ -70,7 +70,7 @@ constexpr Kernel f32_block_kernel() {
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family, prepare_f32,
                       pack_blocks<typename Arch::Transposer, C::dtype>,
-                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, Arch::kWideColumns>, kStreams);
+                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, Arch::kInt8Wide>, kStreams);
 }
 
 template <class Arch>

@@ -18,7 +18,9 @@ struct Arch {
   using Quantiser = xsimd_kernels::Quantiser<Target>;
   static constexpr std::size_t kFloatTokens = Target::registers == 32 ? 12 : 6;
   static constexpr std::size_t kInt8Columns = 2;
-  static constexpr std::size_t kWideColumns = Isa::lanes == 16 ? 4 : 8;
+  static constexpr std::size_t kInt8Tokens = 1;
+  static constexpr std::size_t kFloatWide = 4 * kPanelRows / Isa::lanes;
+  static constexpr std::size_t kInt8Wide = 4;
 };
 
 }  // namespace

@@ -10,7 +10,8 @@
 // The operations of the kernels on xsimd batches, for any architecture and any number of lanes that divides a panel's
 // rows. `Target` is an xsimd architecture of ours; beside what xsimd wants of one it has what xsimd 8.1 lacks:
 //   static F fma(F a, F b, F c), fnma     a * b + c and c - a * b with one rounding
-//   static I widen(const T* p)            one u8, s8, u16 or s16 of memory a lane, as int32
+//   static F load_f16(const std::byte* p) one f16 of memory a lane
+//   static I widen(const T* p)            one u8, s8 or u16 of memory a lane, as int32
 
 namespace nibblas::xsimd_kernels {
 namespace {
@@ -36,19 +37,7 @@ struct Isa {
   // ---- codes: four bytes of each row ----
   using I = ::xsimd::batch<std::int32_t, Target>;
 
-  /// Exact for every value. In the place of an f32's, the bits of an f16 give a number 2^112 too small: 112 more in the
-  /// exponent makes it right. A subnormal, which has no implied one, gets the exponent of the smallest normal number,
-  /// whose value is then taken off; Inf and NaN get the exponent of Inf. (Multiplying by 2^112 would serve subnormals
-  /// as well, but they are common in small scales and slow as operands of a product: adr/0006.)
-  [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept {
-    const I h = Target::widen(reinterpret_cast<const std::int16_t*>(p));
-    const I magnitude = h & I(0x7fff);
-    const I smallest = where(I(0x0400) > magnitude, kSmallestHalf);
-    const I infinity = where(magnitude > I(0x7bff), kInfinity);
-    const I bits = ((magnitude << 13) + I(112 << 23)) | smallest | infinity;
-    const F value = ::xsimd::bitwise_cast<F>(bits) - ::xsimd::bitwise_cast<F>(smallest);
-    return ::xsimd::bitwise_cast<F>(::xsimd::bitwise_cast<I>(value) | (h & I(kSignBit)));
-  }
+  [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept { return Target::load_f16(p); }
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) noexcept {
     return ::xsimd::bitwise_cast<F>(I(Target::widen(reinterpret_cast<const std::uint16_t*>(p))) << 16);
   }
@@ -61,6 +50,8 @@ struct Isa {
   }
   [[gnu::always_inline]] static I bit_and(I a, I b) noexcept { return a & b; }
   [[gnu::always_inline]] static I bit_or(I a, I b) noexcept { return a | b; }
+  /// (a & mask) | b.
+  [[gnu::always_inline]] static I and_or(I a, I mask, I b) noexcept { return (a & mask) | b; }
   template <int N>
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return ::xsimd::bitwise_cast<I>(::xsimd::bitwise_cast<U16>(a) >> N);
@@ -76,6 +67,7 @@ struct Isa {
     if constexpr (N > 0) return a << N;
     if constexpr (N < 0) return a >> -N;
   }
+  [[gnu::always_inline]] static I add32(I a, I b) noexcept { return a + b; }
   [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return a - b; }
   [[gnu::always_inline]] static I zero_int() noexcept { return I(0); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return ::xsimd::to_float(a); }
@@ -92,6 +84,22 @@ struct Isa {
     return ((load_u8(low) >> low_shift) & I(low_mask)) | ((load_u8(high) & I(high_mask)) >> high_shift);
   }
   [[gnu::always_inline]] static I broadcast32(const std::int32_t* p) noexcept { return I(*p); }
+
+  // ---- codes to floats ----
+  /// float(code - Offset) of the four low or high nibbles of each row.
+  template <bool High, int Offset>
+  [[gnu::always_inline]] static void nibble_floats(I v, F (&w)[4]) noexcept {
+    if constexpr (High) v = shift_right16<4>(v);
+    byte_floats<15, Offset>(v & bytes(15), w);
+  }
+  /// float(code - Offset) of the four bytes of each row; MaxCode < 0: they are signed.
+  template <int MaxCode, int Offset>
+  [[gnu::always_inline]] static void byte_floats(I v, F (&w)[4]) noexcept {
+    for (int i = 0; i < 4; ++i) {
+      const I code = MaxCode < 0 ? (v << (24 - 8 * i)) >> 24 : (v >> (8 * i)) & I(0xff);
+      w[i] = ::xsimd::to_float(Offset == 0 ? code : code - I(Offset));
+    }
+  }
 
   // ---- dots ----
   // xsimd multiplies 16-bit lanes, not bytes: bytes 0 and 2 of a word are one vector, bytes 1 and 3 the other.
@@ -117,10 +125,11 @@ struct Isa {
   static constexpr int signed_offset = 0;
   [[gnu::always_inline]] static I from_signed(I w) noexcept { return w; }
 
-  /// A running sum of 4-byte dots, exact: a step adds two products in 16 bits, so codes up to MaxCode allow
-  /// 32767 / (2 * 127 * MaxCode) steps before they are widened. -128 stands for signed codes, -128 included.
-  template <int MaxCode>
+  /// A bias plus a running sum of Steps 4-byte dots, exact: a step adds two products in 16 bits, so codes up to MaxCode
+  /// allow 32767 / (2 * 127 * MaxCode) steps before they are widened. -128 stands for signed codes, -128 included.
+  template <int MaxCode, int Steps>
   struct Dots {
+    static constexpr int group = 1;
     static constexpr int largest = MaxCode < 0 ? -MaxCode : MaxCode;
     static constexpr int folds = 32767 / (2 * 127 * largest);
     static_assert(folds >= 1, "two products overflow 16 bits");
@@ -131,40 +140,19 @@ struct Isa {
     [[gnu::always_inline]] void step(I w, Halves x) noexcept {
       const Halves codes = MaxCode < 0 ? signed_halves(w) : unsigned_halves(w);
       const H pairs = codes.even * x.even + codes.odd * x.odd;
-      if constexpr (Step % folds == 0) {
-        if constexpr (Step != 0) widen();
-        half = pairs;
-      } else {
-        half += pairs;
+      half = Step % folds == 0 ? pairs : half + pairs;
+      if constexpr (Step % folds == folds - 1 || Step == Steps - 1) {
+        const I words = ::xsimd::bitwise_cast<I>(half);
+        sum += ((words << 16) >> 16) + (words >> 16);
       }
     }
-    [[gnu::always_inline]] I finish() noexcept {
-      widen();
-      return sum;
-    }
-    [[gnu::always_inline]] void widen() noexcept {
-      const I words = ::xsimd::bitwise_cast<I>(half);
-      sum += ((words << 16) >> 16) + (words >> 16);
-    }
+    [[gnu::always_inline]] I finish(I) const noexcept { return sum; }
   };
 
   [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
 
  private:
   using U16 = ::xsimd::batch<std::uint16_t, Target>;
-  /// `value` in the lanes that have the condition, 0 in the others. A condition is a vector on some architectures, a
-  /// mask register on others.
-  [[gnu::always_inline]] static I where(::xsimd::batch_bool<std::int32_t, Target> condition,
-                                        std::int32_t value) noexcept {
-    if constexpr (sizeof condition == sizeof(I)) {
-      return I(condition.data) & I(value);
-    } else {
-      return ::xsimd::select(condition, I(value), I(0));
-    }
-  }
-  static constexpr std::int32_t kSignBit = INT32_MIN;
-  static constexpr std::int32_t kSmallestHalf = 113 << 23;  // 2^-14 as f32
-  static constexpr std::int32_t kInfinity = 0x7f800000;
 };
 
 }  // namespace

@@ -37,8 +37,8 @@ struct Avx2 : ::xsimd::fma3<::xsimd::avx2> {
   [[gnu::always_inline]] static __m256i widen(const std::uint16_t* p) noexcept {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  [[gnu::always_inline]] static __m256i widen(const std::int16_t* p) noexcept {
-    return _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  [[gnu::always_inline]] static __m256 load_f16(const std::byte* p) noexcept {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
 };
 

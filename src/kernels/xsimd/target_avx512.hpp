@@ -37,8 +37,8 @@ struct Avx512 : ::xsimd::avx512bw {
   [[gnu::always_inline]] static __m512i widen(const std::uint16_t* p) noexcept {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  [[gnu::always_inline]] static __m512i widen(const std::int16_t* p) noexcept {
-    return _mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  [[gnu::always_inline]] static __m512 load_f16(const std::byte* p) noexcept {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
 };
 
