@@ -19,6 +19,16 @@ template <std::size_t N, class F>
   (std::make_index_sequence<N>{});
 }
 
+/// x[t] of T tokens, in all lanes, or as the Isa's products take it.
+template <class Isa, std::size_t T, std::size_t t>
+[[gnu::always_inline]] inline typename Isa::F broadcast_token(const float* x) noexcept {
+  if constexpr (requires { Isa::template broadcast_token<T, t>(x); }) {
+    return Isa::template broadcast_token<T, t>(x);
+  } else {
+    return Isa::broadcast(x[t]);
+  }
+}
+
 /// Isa::lanes rows of a panel in the current K range: what one register accumulates.
 struct ColumnRef {
   const std::byte* blocks;

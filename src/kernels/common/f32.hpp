@@ -45,10 +45,10 @@ void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token
         if (col[c].column == 0) Isa::prefetch(w[c] + i * k_bytes + kPrefetchAhead);
       }
       const float* xk = x + (k + i) * a.tokens;
-      for (std::size_t t = 0; t < T; ++t) {
-        const F xt = Isa::broadcast(xk[t]);
-        for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::fma(xt, wk[c], p[t][c]);
-      }
+      for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+        const F xt = broadcast_token<Isa, T, t()>(xk);
+        for (std::size_t c = 0; c < C; ++c) p[t()][c] = Isa::fma(xt, wk[c], p[t()][c]);
+      });
     }
     const bool first = k == 0;
     const bool fold = (k + n) % 1024 == 0 || k + n == a.K;

@@ -82,10 +82,10 @@ void f32_block_tokens(const FloatBlock<Isa, C>& b, const FloatTokens& a) noexcep
     }
     const float* x = a.x + part * elems * a.stride;
     for (std::size_t i = 0; i < elems; ++i, x += a.stride) {
-      for (std::size_t t = 0; t < T; ++t) {
-        const F xt = Isa::broadcast(x[t]);
-        for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::fma(xt, b.w[part * elems + i][c], p[t][c]);
-      }
+      for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+        const F xt = broadcast_token<Isa, T, t()>(x);
+        for (std::size_t c = 0; c < C; ++c) p[t()][c] = Isa::fma(xt, b.w[part * elems + i][c], p[t()][c]);
+      });
     }
     for (std::size_t t = 0; t < T; ++t) {
       for (std::size_t c = 0; c < C; ++c) {

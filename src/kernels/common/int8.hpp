@@ -27,6 +27,46 @@ inline ActBlock act_block(const std::byte* tile, std::size_t tokens, std::size_t
   return {p, reinterpret_cast<const Int8Token*>(p + tokens * kActBlock)};
 }
 
+// ---- what an Isa may do in its own way ----
+
+/// An Isa whose dots take signed codes has them centred where many tokens share the work, and no bias then.
+template <class Isa>
+concept CentresCodes = requires(typename Isa::I v) {
+  Isa::template centred<1>(v);
+};
+
+/// Activations 4G .. 4G + 3 of a token's 32, as Dots::step() takes them.
+template <class Isa, std::size_t G>
+[[gnu::always_inline]] inline auto x_word(const std::byte* codes) noexcept {
+  if constexpr (requires { Isa::template x_word<G>(codes); }) {
+    return Isa::template x_word<G>(codes);
+  } else {
+    return Isa::broadcast32(codes + 4 * G);
+  }
+}
+
+template <class Isa>
+[[gnu::always_inline]] inline auto token_scales(const Int8Token& x) noexcept {
+  if constexpr (requires { Isa::token_scales(x); }) {
+    return Isa::token_scales(x);
+  } else {
+    struct Scales {
+      typename Isa::F d;
+      typename Isa::F dsum;
+    };
+    return Scales{Isa::broadcast(x.d), Isa::broadcast(x.dsum)};
+  }
+}
+
+template <class Isa, class Dots>
+[[gnu::always_inline]] inline typename Isa::F finish_float(Dots& dot, typename Isa::I bias) noexcept {
+  if constexpr (requires { dot.finish_float(bias); }) {
+    return dot.finish_float(bias);
+  } else {
+    return Isa::to_float(dot.finish(bias));
+  }
+}
+
 /// C columns with their codes and scales of 32 elements: in registers where they fit, else in L1.
 template <class Isa, std::size_t C>
 struct DecodedColumns {
@@ -35,12 +75,12 @@ struct DecodedColumns {
 };
 
 /// What a column's dot of part `Part` (of scales_per_32) has too much, negated: -offset * sum of its activations.
-template <class Isa, class Codec, std::size_t Part>
+template <class Isa, class Codec, std::size_t Part, bool Centred = false>
 [[gnu::always_inline]] inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
   constexpr int o = Codec::offset;
   static_assert(o == 0 || o == 1 || o == 8 || o == 32 || o == 128);
   constexpr int shift = o == 1 ? -3 : o == 32 ? 2 : o == 128 ? 4 : 0;
-  if constexpr (o == 0) {
+  if constexpr (o == 0 || Centred) {
     return Isa::zero_int();
   } else if constexpr (Codec::scales_per_32 == 1) {
     return Isa::template shift32<shift>(Isa::broadcast32(&x.bias));
@@ -55,13 +95,14 @@ template <class Isa, class Codec>
 using CodecDots = typename Isa::template Dots<Codec::max_code, 8 / static_cast<int>(Codec::scales_per_32)>;
 
 /// acc takes up a finished dot of one part.
-template <std::size_t Part, class Isa, class Codec>
+template <std::size_t Part, class Isa, class Codec, bool Centred>
 [[gnu::always_inline]] inline void add_dot(CodecDots<Isa, Codec>& dot, const Int8Token& x, const BlockScales<Isa>& s,
                                            typename Isa::F& acc) noexcept {
-  const auto sum = Isa::to_float(dot.finish(dot_bias<Isa, Codec, Part>(x)));
-  acc = Isa::fma(sum, Isa::mul(s.scale[Part], Isa::broadcast(x.d)), acc);
+  const auto sum = finish_float<Isa>(dot, dot_bias<Isa, Codec, Part, Centred>(x));
+  const auto token = token_scales<Isa>(x);
+  acc = Isa::fma(sum, Isa::mul(s.scale[Part], token.d), acc);
   if constexpr (Codec::has_min && Part + 1 == Codec::scales_per_32) {
-    acc = Isa::fnma(s.min, Isa::broadcast(x.dsum), acc);
+    acc = Isa::fnma(s.min, token.dsum, acc);
   }
 }
 
@@ -72,23 +113,24 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
                                               const Int8Token* x, typename Isa::F (&acc)[T][C]) noexcept {
   using Dots = CodecDots<Isa, Codec>;
   constexpr std::size_t words = 8 / Codec::scales_per_32;
+  constexpr bool centred = CentresCodes<Isa>;
   for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
     Dots dots[T][C];
     for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) dots[t][c].start(dot_bias<Isa, Codec, part()>(x[t]));
+      for (std::size_t c = 0; c < C; ++c) dots[t][c].start(dot_bias<Isa, Codec, part(), centred>(x[t]));
     }
     for_each_index<words / Dots::group>([&](auto turn) __attribute__((always_inline)) {
       for (std::size_t t = 0; t < T; ++t) {
         for_each_index<Dots::group>([&](auto i) __attribute__((always_inline)) {
           constexpr std::size_t step = turn * Dots::group + i;
           constexpr std::size_t g = part * words + step;
-          const auto xw = Isa::broadcast32(codes + t * kActBlock + 4 * g);
+          const auto xw = x_word<Isa, g>(codes + t * kActBlock);
           for (std::size_t c = 0; c < C; ++c) dots[t][c].template step<static_cast<int>(step)>(d.w[g][c], xw);
         });
       }
     });
     for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) add_dot<part(), Isa, Codec>(dots[t][c], x[t], d.s[c], acc[t][c]);
+      for (std::size_t c = 0; c < C; ++c) add_dot<part(), Isa, Codec, centred>(dots[t][c], x[t], d.s[c], acc[t][c]);
     }
   });
 }
@@ -104,7 +146,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
     for (std::size_t c = 0; c < C; ++c) dots[c].start(dot_bias<Isa, Codec, part()>(x.token[0]));
     for_each_index<words>([&](auto step) __attribute__((always_inline)) {
       constexpr std::size_t g = part * words + step;
-      const auto xw = Isa::broadcast32(x.codes + 4 * g);
+      const auto xw = x_word<Isa, g>(x.codes);
       for (std::size_t c = 0; c < C; ++c) {
         const ColumnRef& r = col[c];
         dots[c].template step<static_cast<int>(step())>(Codec::template word<Sub, g>(r.blocks + offset, r.column), xw);
@@ -113,7 +155,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
       Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, s);
-      add_dot<part(), Isa, Codec>(dots[c], x.token[0], s, acc[c]);
+      add_dot<part(), Isa, Codec, false>(dots[c], x.token[0], s, acc[c]);
     }
   });
 }
@@ -123,7 +165,12 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
                                           DecodedColumns<Isa, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-      d.w[g][c] = Codec::template word<Sub, g()>(col[c].blocks + offset, col[c].column);
+      const auto w = Codec::template word<Sub, g()>(col[c].blocks + offset, col[c].column);
+      if constexpr (CentresCodes<Isa> && Codec::offset != 0) {
+        d.w[g][c] = Isa::template centred<Codec::offset>(w);
+      } else {
+        d.w[g][c] = w;
+      }
     });
     Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, d.s[c]);
   }
@@ -158,59 +205,83 @@ void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c][0][0]);
 }
 
-/// T tokens of a tile take up 32 elements; their sums live in L1.
-template <class Isa, class Codec, std::size_t C, std::size_t T>
-[[gnu::always_inline]] inline void accumulate_state(const DecodedColumns<Isa, C>& d, const ActBlock& x, std::size_t t0,
-                                                    const ColumnRef (&col)[C]) noexcept {
+/// T tokens of a tile take up 32 elements S times; their sums live in L1.
+template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S>
+[[gnu::always_inline]] inline void accumulate_state(const DecodedColumns<Isa, C> (&d)[S], const ActBlock (&x)[S],
+                                                    std::size_t t0, const ColumnRef (&col)[C]) noexcept {
   typename Isa::F acc[T][C];
   for (std::size_t t = 0; t < T; ++t) {
     for (std::size_t c = 0; c < C; ++c) acc[t][c] = Isa::load(col[c].state + (t0 + t) * kPanelRows);
   }
-  accumulate<Isa, Codec, C, T>(d, x.codes + t0 * kActBlock, x.token + t0, acc);
+  for_each_index<S>([&](auto s) __attribute__((always_inline)) {
+    accumulate<Isa, Codec, C, T>(d[s()], x[s()].codes + t0 * kActBlock, x[s()].token + t0, acc);
+  });
   for (std::size_t t = 0; t < T; ++t) {
     for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + (t0 + t) * kPanelRows, acc[t][c]);
   }
 }
 
-/// Several tokens: codes of C columns are decoded once and used for all of them, T at a time.
-template <class Isa, class Codec, std::size_t C, std::size_t T>
+/// S times 32 elements, from 32 * First on, for all tokens of the tile, T at a time. `offset`: of the first block.
+template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S, std::size_t First>
+[[gnu::always_inline]] inline void many_subs(const TileArgs& a, const ColumnRef (&col)[C], std::size_t offset,
+                                             std::size_t k) noexcept {
+  constexpr std::size_t block_bytes = panel_layout(Codec::dtype).block_bytes;
+  constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
+  DecodedColumns<Isa, C> d[S];
+  ActBlock x[S];
+  for_each_index<S>([&](auto s) __attribute__((always_inline)) {
+    constexpr std::size_t sub = First + s();
+    const std::size_t at = offset + sub / subs * block_bytes;
+    prefetch_part<Isa, Codec, sub % subs>(col, at);
+    decode<Isa, Codec, sub % subs, C>(col, at, d[s()]);
+    x[s()] = act_block(a.x, a.tokens, k / kActBlock + sub);
+  });
+  std::size_t t = 0;
+  for (; t + T <= a.tokens; t += T) accumulate_state<Isa, Codec, C, T, S>(d, x, t, col);
+  if constexpr (T > 1) {
+    for (; t < a.tokens; ++t) accumulate_state<Isa, Codec, C, 1, S>(d, x, t, col);
+  }
+}
+
+/// Several tokens: codes of C columns, S times 32 elements, are decoded once and used for all of them.
+template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  constexpr std::size_t blocks = std::max<std::size_t>(1, S * kActBlock / layout.block_elems);
+  constexpr std::size_t step = blocks * layout.block_elems;
   if (a.k0 == 0) {
     for (std::size_t t = 0; t < a.tokens; ++t) {
       for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
     }
   }
   std::size_t offset = 0;
-  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
-      prefetch_part<Isa, Codec, sub()>(col, offset);
-      DecodedColumns<Isa, C> d;
-      decode<Isa, Codec, sub(), C>(col, offset, d);
-      const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
-      std::size_t t = 0;
-      for (; t + T <= a.tokens; t += T) accumulate_state<Isa, Codec, C, T>(d, x, t, col);
-      if constexpr (T > 1) {
-        for (; t < a.tokens; ++t) accumulate_state<Isa, Codec, C, 1>(d, x, t, col);
-      }
+  std::size_t k = a.k0;
+  for (; k + step <= a.k1; k += step, offset += blocks * layout.block_bytes) {
+    for_each_index<step / kActBlock / S>([&](auto i) __attribute__((always_inline)) {
+      many_subs<Isa, Codec, C, T, S, i() * S>(a, col, offset, k);
     });
+  }
+  if constexpr (blocks > 1) {
+    for (; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+      many_subs<Isa, Codec, C, T, 1, 0>(a, col, offset, k);
+    }
   }
 }
 
-template <class Isa, class Codec, std::size_t C, std::size_t T>
+template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S>
 void int8_columns(const TileArgs& a, std::size_t first) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
   if (a.tokens == 1) {
     int8_one<Isa, Codec, C>(a, col);
   } else {
-    int8_many<Isa, Codec, C, T>(a, col);
+    int8_many<Isa, Codec, C, T, S>(a, col);
   }
 }
 
-/// The tile function: C columns x T tokens share their loads; for one token Wide columns, which are distant panels that
-/// memory streams side by side.
-template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t Wide>
+/// The tile function: C columns x T tokens x S times 32 elements share their loads; for one token Wide columns, which
+/// are distant panels that memory streams side by side.
+template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
   std::size_t c = 0;
@@ -221,9 +292,9 @@ void int8_tile(const TileArgs& a) noexcept {
       int8_one<Isa, Codec, Wide>(a, col);
     }
   }
-  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c);
+  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T, S>(a, c);
   if constexpr (C > 1) {
-    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c);
+    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T, S>(a, c);
   }
 }
 
