@@ -67,7 +67,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
   constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
   constexpr std::size_t ahead = bytes * kPrefetchElems / panel_layout(Codec::dtype).block_elems;
   for (std::size_t c = 0; c < C; ++c) {
-    if (C > 1 && col[c].column != 0) continue;  // once for each panel
+    if (col[c].column != 0) continue;  // once for each panel
     for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {
       Isa::prefetch(col[c].blocks + offset + ahead + i * 64);
     }

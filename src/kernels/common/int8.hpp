@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/codecs/codec.hpp"
@@ -34,6 +35,26 @@ template <class Isa>
 concept CentresCodes = requires(typename Isa::I v) {
   Isa::template centred<1>(v);
 };
+
+/// Centred nibbles are cheaper to have 16 times too large, if the Isa's dots can undo that at no cost.
+template <class Isa, class Codec>
+constexpr bool kCentres16 = false;
+template <class Isa, class Codec>
+requires(Codec::offset == 8 && requires(typename Isa::I v) {
+  Isa::template centred16<true>(v);
+}) constexpr bool kCentres16<Isa, Codec> = true;
+
+/// Code word G of the 32 as `accumulate` takes it.
+template <class Isa, class Codec, std::size_t Sub, std::size_t G>
+[[gnu::always_inline]] inline typename Isa::I code_word(const std::byte* block, std::size_t column) noexcept {
+  if constexpr (kCentres16<Isa, Codec>) {
+    return Isa::template centred16<Codec::template high<Sub, G>()>(Codec::template raw<Sub, G>(block, column));
+  } else if constexpr (CentresCodes<Isa> && Codec::offset != 0) {
+    return Isa::template centred<Codec::offset>(Codec::template word<Sub, G>(block, column));
+  } else {
+    return Codec::template word<Sub, G>(block, column);
+  }
+}
 
 /// Activations 4G .. 4G + 3 of a token's 32, as Dots::step() takes them.
 template <class Isa, std::size_t G>
@@ -94,9 +115,21 @@ template <class Isa, class Codec, std::size_t Part, bool Centred = false>
 template <class Isa, class Codec>
 using CodecDots = typename Isa::template Dots<Codec::max_code, 8 / static_cast<int>(Codec::scales_per_32)>;
 
+/// Dots of code_word().
+template <class Isa, class Codec>
+constexpr auto many_dots() noexcept {
+  if constexpr (kCentres16<Isa, Codec>) {
+    return std::type_identity<typename Isa::template Dots16<8 / static_cast<int>(Codec::scales_per_32)>>{};
+  } else {
+    return std::type_identity<CodecDots<Isa, Codec>>{};
+  }
+}
+template <class Isa, class Codec>
+using ManyDots = typename decltype(many_dots<Isa, Codec>())::type;
+
 /// acc takes up a finished dot of one part.
-template <std::size_t Part, class Isa, class Codec, bool Centred>
-[[gnu::always_inline]] inline void add_dot(CodecDots<Isa, Codec>& dot, const Int8Token& x, const BlockScales<Isa>& s,
+template <std::size_t Part, class Isa, class Codec, bool Centred, class Dots>
+[[gnu::always_inline]] inline void add_dot(Dots& dot, const Int8Token& x, const BlockScales<Isa>& s,
                                            typename Isa::F& acc) noexcept {
   const auto sum = finish_float<Isa>(dot, dot_bias<Isa, Codec, Part, Centred>(x));
   const auto token = token_scales<Isa>(x);
@@ -111,7 +144,7 @@ template <std::size_t Part, class Isa, class Codec, bool Centred>
 template <class Isa, class Codec, std::size_t C, std::size_t T>
 [[gnu::always_inline]] inline void accumulate(const DecodedColumns<Isa, C>& d, const std::byte* codes,
                                               const Int8Token* x, typename Isa::F (&acc)[T][C]) noexcept {
-  using Dots = CodecDots<Isa, Codec>;
+  using Dots = ManyDots<Isa, Codec>;
   constexpr std::size_t words = 8 / Codec::scales_per_32;
   constexpr bool centred = CentresCodes<Isa>;
   for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
@@ -165,12 +198,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
                                           DecodedColumns<Isa, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-      const auto w = Codec::template word<Sub, g()>(col[c].blocks + offset, col[c].column);
-      if constexpr (CentresCodes<Isa> && Codec::offset != 0) {
-        d.w[g][c] = Isa::template centred<Codec::offset>(w);
-      } else {
-        d.w[g][c] = w;
-      }
+      d.w[g][c] = code_word<Isa, Codec, Sub, g()>(col[c].blocks + offset, col[c].column);
     });
     Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, d.s[c]);
   }
@@ -205,83 +233,60 @@ void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c][0][0]);
 }
 
-/// T tokens of a tile take up 32 elements S times; their sums live in L1.
-template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S>
-[[gnu::always_inline]] inline void accumulate_state(const DecodedColumns<Isa, C> (&d)[S], const ActBlock (&x)[S],
-                                                    std::size_t t0, const ColumnRef (&col)[C]) noexcept {
+/// T tokens of a tile take up 32 elements; their sums live in L1.
+template <class Isa, class Codec, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void accumulate_state(const DecodedColumns<Isa, C>& d, const ActBlock& x, std::size_t t0,
+                                                    const ColumnRef (&col)[C]) noexcept {
   typename Isa::F acc[T][C];
   for (std::size_t t = 0; t < T; ++t) {
     for (std::size_t c = 0; c < C; ++c) acc[t][c] = Isa::load(col[c].state + (t0 + t) * kPanelRows);
   }
-  for_each_index<S>([&](auto s) __attribute__((always_inline)) {
-    accumulate<Isa, Codec, C, T>(d[s()], x[s()].codes + t0 * kActBlock, x[s()].token + t0, acc);
-  });
+  accumulate<Isa, Codec, C, T>(d, x.codes + t0 * kActBlock, x.token + t0, acc);
   for (std::size_t t = 0; t < T; ++t) {
     for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + (t0 + t) * kPanelRows, acc[t][c]);
   }
 }
 
-/// S times 32 elements, from 32 * First on, for all tokens of the tile, T at a time. `offset`: of the first block.
-template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S, std::size_t First>
-[[gnu::always_inline]] inline void many_subs(const TileArgs& a, const ColumnRef (&col)[C], std::size_t offset,
-                                             std::size_t k) noexcept {
-  constexpr std::size_t block_bytes = panel_layout(Codec::dtype).block_bytes;
-  constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
-  DecodedColumns<Isa, C> d[S];
-  ActBlock x[S];
-  for_each_index<S>([&](auto s) __attribute__((always_inline)) {
-    constexpr std::size_t sub = First + s();
-    const std::size_t at = offset + sub / subs * block_bytes;
-    prefetch_part<Isa, Codec, sub % subs>(col, at);
-    decode<Isa, Codec, sub % subs, C>(col, at, d[s()]);
-    x[s()] = act_block(a.x, a.tokens, k / kActBlock + sub);
-  });
-  std::size_t t = 0;
-  for (; t + T <= a.tokens; t += T) accumulate_state<Isa, Codec, C, T, S>(d, x, t, col);
-  if constexpr (T > 1) {
-    for (; t < a.tokens; ++t) accumulate_state<Isa, Codec, C, 1, S>(d, x, t, col);
-  }
-}
-
-/// Several tokens: codes of C columns, S times 32 elements, are decoded once and used for all of them.
-template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S>
+/// Several tokens: codes of C columns are decoded once and used for all of them, T at a time.
+template <class Isa, class Codec, std::size_t C, std::size_t T>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  constexpr std::size_t blocks = std::max<std::size_t>(1, S * kActBlock / layout.block_elems);
-  constexpr std::size_t step = blocks * layout.block_elems;
+  const std::size_t tokens = a.tokens;  // stores to the state might change a.tokens, as far as compilers know
   if (a.k0 == 0) {
-    for (std::size_t t = 0; t < a.tokens; ++t) {
+    for (std::size_t t = 0; t < tokens; ++t) {
       for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
     }
   }
   std::size_t offset = 0;
-  std::size_t k = a.k0;
-  for (; k + step <= a.k1; k += step, offset += blocks * layout.block_bytes) {
-    for_each_index<step / kActBlock / S>([&](auto i) __attribute__((always_inline)) {
-      many_subs<Isa, Codec, C, T, S, i() * S>(a, col, offset, k);
+  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset);
+      DecodedColumns<Isa, C> d;
+      decode<Isa, Codec, sub(), C>(col, offset, d);
+      const ActBlock x = act_block(a.x, tokens, k / kActBlock + sub);
+      std::size_t t = 0;
+      for (; t + T <= tokens; t += T) accumulate_state<Isa, Codec, C, T>(d, x, t, col);
+      if constexpr (T > 1) {
+        for (; t < tokens; ++t) accumulate_state<Isa, Codec, C, 1>(d, x, t, col);
+      }
     });
-  }
-  if constexpr (blocks > 1) {
-    for (; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-      many_subs<Isa, Codec, C, T, 1, 0>(a, col, offset, k);
-    }
   }
 }
 
-template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S>
+template <class Isa, class Codec, std::size_t C, std::size_t T>
 void int8_columns(const TileArgs& a, std::size_t first) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
   if (a.tokens == 1) {
     int8_one<Isa, Codec, C>(a, col);
   } else {
-    int8_many<Isa, Codec, C, T, S>(a, col);
+    int8_many<Isa, Codec, C, T>(a, col);
   }
 }
 
-/// The tile function: C columns x T tokens x S times 32 elements share their loads; for one token Wide columns, which
+/// The tile function: C columns x T tokens share their loads; for one token Wide columns, which
 /// are distant panels that memory streams side by side.
-template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t S, std::size_t Wide>
+template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
   std::size_t c = 0;
@@ -292,9 +297,9 @@ void int8_tile(const TileArgs& a) noexcept {
       int8_one<Isa, Codec, Wide>(a, col);
     }
   }
-  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T, S>(a, c);
+  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c);
   if constexpr (C > 1) {
-    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T, S>(a, c);
+    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c);
   }
 }
 

@@ -25,7 +25,6 @@
 //   Isa, Transposer, Quantiser
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
 //   kInt8Columns, kInt8Tokens   columns x tokens that share the loads of codes and activations in an int8 tile
-//   kInt8Subs               times 32 elements they do so at once
 //   kFloatWide, kInt8Wide   columns that stream side by side for a single token
 
 namespace nibblas {
@@ -59,11 +58,10 @@ template <class Arch, template <class> class Codec>
 constexpr Kernel int8_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
-  return tiled_kernel(
-      kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
-      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Subs, Arch::kInt8Wide>,
-      kStreams);
+  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
+                      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
+                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>,
+                      kStreams);
 }
 
 template <class Arch, template <class> class Codec>
