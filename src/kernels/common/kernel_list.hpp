@@ -25,7 +25,6 @@
 //   Isa, Transposer, Quantiser
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
 //   kInt8Columns, kInt8Tokens   columns x tokens that share the loads of codes and activations in an int8 tile
-//   kFloatWide, kInt8Wide   columns that stream side by side for a single token
 
 namespace nibblas {
 namespace {
@@ -47,21 +46,26 @@ constexpr auto kKernelName = [] {
   return text;
 }();
 
+/// Columns of the panels that stream side by side.
+template <class Arch, DType W>
+constexpr std::size_t kWideColumns = streams_of(W) * kPanelRows / Arch::Isa::lanes;
+
 template <class Arch, DType W>
 constexpr Kernel float_kernel() {
   return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily, prepare_f32,
                       pack_floats<typename Arch::Transposer, W>,
-                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kFloatWide>, kStreams);
+                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, kWideColumns<Arch, W>>, streams_of(W));
 }
 
 template <class Arch, template <class> class Codec>
 constexpr Kernel int8_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
-  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
-                      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>,
-                      kStreams);
+  return tiled_kernel(
+      kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
+      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
+      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, kWideColumns<Arch, C::dtype>>,
+      streams_of(C::dtype));
 }
 
 template <class Arch, template <class> class Codec>
@@ -70,7 +74,8 @@ constexpr Kernel f32_block_kernel() {
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family, prepare_f32,
                       pack_blocks<typename Arch::Transposer, C::dtype>,
-                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, Arch::kInt8Wide>, kStreams);
+                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, kWideColumns<Arch, C::dtype>>,
+                      streams_of(C::dtype));
 }
 
 template <class Arch>
