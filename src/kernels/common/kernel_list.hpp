@@ -80,10 +80,19 @@ constexpr Kernel f32_block_kernel() {
 
 template <class Arch>
 constexpr Kernel kKernels[] = {
-    float_kernel<Arch, DType::f32>(),  //
-    float_kernel<Arch, DType::f16>(),  //
-    float_kernel<Arch, DType::bf16>(), int8_kernel<Arch, Q8_0>(), int8_kernel<Arch, Q4_0>(),
-    int8_kernel<Arch, Q4_K>(),         int8_kernel<Arch, Q5_K>(), int8_kernel<Arch, Q6_K>(),
+    float_kernel<Arch, DType::f32>(),   //
+    float_kernel<Arch, DType::f16>(),   //
+    float_kernel<Arch, DType::bf16>(),  //
+    int8_kernel<Arch, Q8_0>(),          //
+    int8_kernel<Arch, Q4_0>(),          //
+    int8_kernel<Arch, Q4_K>(),          //
+    int8_kernel<Arch, Q5_K>(),          //
+    int8_kernel<Arch, Q6_K>(),          //
+    f32_block_kernel<Arch, Q8_0>(),     //
+    f32_block_kernel<Arch, Q4_0>(),     //
+    f32_block_kernel<Arch, Q4_K>(),     //
+    f32_block_kernel<Arch, Q5_K>(),     //
+    f32_block_kernel<Arch, Q6_K>(),     //
 };
 
 template <class Arch>
