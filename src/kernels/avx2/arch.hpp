@@ -17,6 +17,8 @@ struct Arch {
   using Quantiser = avx2::Quantiser;
   static constexpr std::size_t kFloatTokens = 6;
   static constexpr std::size_t kInt8Columns = 1;
+  static constexpr std::size_t kTernaryTokens = 4;
+  static constexpr std::size_t kTernaryFloatTokens = 4;
   static constexpr std::size_t kWideColumns = 8;
 };
 

@@ -17,6 +17,8 @@ struct Arch {
   using Quantiser = avx512::Quantiser;
   static constexpr std::size_t kFloatTokens = 12;
   static constexpr std::size_t kInt8Columns = 2;
+  static constexpr std::size_t kTernaryTokens = 8;
+  static constexpr std::size_t kTernaryFloatTokens = 8;
   static constexpr std::size_t kWideColumns = 4;
 };
 

@@ -25,6 +25,9 @@ struct BlockScales {
   typename Isa::F min;
 };
 
+/// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.
+constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_bytes != 0; }
+
 /// 4 words of nibbles: low ones are elements 0..15 of 32, high ones 16..31.
 template <class Isa>
 [[gnu::always_inline]] inline void nibbles(const std::byte* words, typename Isa::I (&w)[8]) noexcept {

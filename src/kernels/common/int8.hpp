@@ -65,7 +65,11 @@ template <std::size_t Part, class Isa, class Codec, std::size_t C>
     for (std::size_t c = 0; c < C; ++c) dots[c].template step<static_cast<int>(step())>(d.w[c][g], xw);
   });
   for (std::size_t c = 0; c < C; ++c) {
-    acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
+    if constexpr (has_tail_scale(Codec::dtype)) {
+      acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), dx, acc[c]);
+    } else {
+      acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
+    }
   }
 }
 

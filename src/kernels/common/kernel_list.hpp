@@ -15,8 +15,11 @@
 #include "kernels/common/f32.hpp"
 #include "kernels/common/int8.hpp"
 #include "kernels/common/pack_simd.hpp"
+#include "kernels/common/pack_ternary_simd.hpp"
 #include "kernels/common/prepare.hpp"
 #include "kernels/common/table.hpp"
+#include "kernels/common/ternary_f32.hpp"
+#include "kernels/common/ternary_int8.hpp"
 
 // The kernels that every SIMD provider offers, one line each. `Arch` (src/kernels/<isa>/arch.hpp) says what they are
 // made of on that ISA:
@@ -25,6 +28,8 @@
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
 //   kInt8Columns            columns whose decoded codes fill the registers
 //   kWideColumns            columns that stream side by side for a single token
+//   kTernaryTokens          tokens whose integer sums, times two columns, fill the registers
+//   kTernaryFloatTokens     the same for float sums of pairs
 
 namespace nibblas {
 namespace {
@@ -62,12 +67,69 @@ constexpr Kernel int8_kernel() {
                       int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kWideColumns>, kStreams);
 }
 
+template <class Arch, DType W>
+constexpr auto kPackTernary = [] {
+  if constexpr (W == DType::bitnet_b158)
+    return &pack_bitnet_simd<typename Arch::Isa, typename Arch::Transposer>;
+  else
+    return &pack_tq_simd<typename Arch::Isa, typename Arch::Transposer, W>;
+}();
+
+template <class Arch, DType W>
+constexpr Kernel ternary_f32_kernel() {
+  constexpr KernelFamily family = has_tail_scale(W) ? kFloatFamily : kBlock256F32;
+  return tiled_kernel(
+      kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32, kPackTernary<Arch, W>,
+      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryFloatTokens, Arch::kWideColumns>, kStreams);
+}
+
+template <class Arch, DType W>
+constexpr Kernel ternary_int8_kernel() {
+  using Isa = typename Arch::Isa;
+  constexpr KernelFamily family = has_tail_scale(W) ? kBlock32Int8 : kBlock256Int8;
+  constexpr auto tile = [] {
+    if constexpr (has_tail_scale(W))
+      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kWideColumns>;
+    else
+      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kWideColumns>;
+  }();
+  return tiled_kernel(kKernelName<Arch, W, Compute::int8>.data(), W, family,
+                      prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kStreams);
+}
+
+template <class Arch, DType W>
+constexpr Kernel ternary_token_kernel() {
+  using Isa = typename Arch::Isa;
+  constexpr KernelFamily family = has_tail_scale(W) ? kTensorToken : kBlock256Token;
+  constexpr auto tile = [] {
+    if constexpr (has_tail_scale(W))
+      return &token_tensor_tile<Isa, Arch::kTernaryTokens, Arch::kWideColumns>;
+    else
+      return &token_block_tile<Isa, Arch::kTernaryTokens, Arch::kWideColumns>;
+  }();
+  return tiled_kernel(kKernelName<Arch, W, Compute::int8_token>.data(), W, family,
+                      prepare_int8<typename Arch::Quantiser, true>, kPackTernary<Arch, W>, tile, kStreams);
+}
+
 template <class Arch>
 constexpr Kernel kKernels[] = {
     float_kernel<Arch, DType::f32>(),  //
     float_kernel<Arch, DType::f16>(),  //
-    float_kernel<Arch, DType::bf16>(), int8_kernel<Arch, Q8_0>(), int8_kernel<Arch, Q4_0>(),
-    int8_kernel<Arch, Q4_K>(),         int8_kernel<Arch, Q5_K>(), int8_kernel<Arch, Q6_K>(),
+    float_kernel<Arch, DType::bf16>(),
+    int8_kernel<Arch, Q8_0>(),
+    int8_kernel<Arch, Q4_0>(),
+    int8_kernel<Arch, Q4_K>(),
+    int8_kernel<Arch, Q5_K>(),
+    int8_kernel<Arch, Q6_K>(),
+    ternary_f32_kernel<Arch, DType::tq1_0>(),
+    ternary_f32_kernel<Arch, DType::tq2_0>(),
+    ternary_f32_kernel<Arch, DType::bitnet_b158>(),
+    ternary_int8_kernel<Arch, DType::tq1_0>(),
+    ternary_int8_kernel<Arch, DType::tq2_0>(),
+    ternary_int8_kernel<Arch, DType::bitnet_b158>(),
+    ternary_token_kernel<Arch, DType::tq1_0>(),
+    ternary_token_kernel<Arch, DType::tq2_0>(),
+    ternary_token_kernel<Arch, DType::bitnet_b158>(),
 };
 
 template <class Arch>
