@@ -19,6 +19,7 @@ struct Arch {
   static constexpr std::size_t kInt8Columns = 1;
   static constexpr std::size_t kTernaryTokens = 4;
   static constexpr std::size_t kTernaryFloatTokens = 4;
+  static constexpr std::size_t kTernaryWide = 4;
   static constexpr std::size_t kWideColumns = 8;
 };
 

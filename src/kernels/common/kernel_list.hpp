@@ -30,6 +30,7 @@
 //   kWideColumns            columns that stream side by side for a single token
 //   kTernaryTokens          tokens whose integer sums, times two columns, fill the registers
 //   kTernaryFloatTokens     the same for float sums of pairs
+//   kTernaryWide            as kWideColumns, for ternary codes
 
 namespace nibblas {
 namespace {
@@ -80,7 +81,7 @@ constexpr Kernel ternary_f32_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kFloatFamily : kBlock256F32;
   return tiled_kernel(
       kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32, kPackTernary<Arch, W>,
-      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryFloatTokens, Arch::kWideColumns>, kStreams);
+      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryFloatTokens, Arch::kTernaryWide>, kStreams);
 }
 
 template <class Arch, DType W>
@@ -89,9 +90,9 @@ constexpr Kernel ternary_int8_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kBlock32Int8 : kBlock256Int8;
   constexpr auto tile = [] {
     if constexpr (has_tail_scale(W))
-      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kWideColumns>;
+      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kTernaryWide>;
     else
-      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kWideColumns>;
+      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kTernaryWide>;
   }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8>.data(), W, family,
                       prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kStreams);
@@ -103,9 +104,9 @@ constexpr Kernel ternary_token_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kTensorToken : kBlock256Token;
   constexpr auto tile = [] {
     if constexpr (has_tail_scale(W))
-      return &token_tensor_tile<Isa, Arch::kTernaryTokens, Arch::kWideColumns>;
+      return &token_tensor_tile<Isa, Arch::kTernaryTokens, Arch::kTernaryWide>;
     else
-      return &token_block_tile<Isa, Arch::kTernaryTokens, Arch::kWideColumns>;
+      return &token_block_tile<Isa, Arch::kTernaryTokens, Arch::kTernaryWide>;
   }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8_token>.data(), W, family,
                       prepare_int8<typename Arch::Quantiser, true>, kPackTernary<Arch, W>, tile, kStreams);

@@ -24,6 +24,16 @@ template <DType W>
   return (k - k0) / elems * layout.block_bytes + (k - k0) % elems / kTernaryWordElems * 64;
 }
 
+/// The word of column `col` whose first element is k, and a request for what lies ahead of it.
+template <class Isa, DType W>
+[[gnu::always_inline]] inline typename Isa::I ternary_word(const TileArgs& a, const ColumnRef& col,
+                                                           std::size_t k) noexcept {
+  constexpr std::size_t ahead = kTernaryBlockBytes * kPrefetchElems / 32;
+  const std::byte* at = col.blocks + ternary_word_offset<W>(a.k0, k);
+  if (col.column == 0) Isa::prefetch(at + ahead);  // once for each panel
+  return Isa::load_words(at + col.column * Isa::lanes * 4);
+}
+
 /// p of the group that ends at k_end goes to q, a full q to acc.
 template <class Isa, DType W>
 [[gnu::always_inline]] inline void fold_group(const TileArgs& a, const ColumnRef& col, std::size_t k_end,
@@ -49,93 +59,160 @@ template <class Isa, DType W>
   }
 }
 
-// ---- many tokens: the codes of a group become floats in L1 once, then serve all tokens ----
+/// p[t][c] takes up a pair whose codes are c0 and c1. x: element k of the first token; the next element is
+/// `tokens` further.
+template <class Isa, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void add_pair(const float* x, std::size_t tokens, const typename Isa::F (&c0)[C],
+                                            const typename Isa::F (&c1)[C], typename Isa::F (&p)[T][C]) noexcept {
+  for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+    const auto x0 = Isa::broadcast(x[t()]);
+    const auto x1 = Isa::broadcast(x[tokens + t()]);
+    for_each_index<C>([&](auto c) __attribute__((always_inline)) {
+      p[t()][c()] = Isa::add(p[t()][c()], Isa::fma(x1, c1[c()], Isa::mul(x0, c0[c()])));
+    });
+  });
+}
 
+/// Codes of up to 64 elements as floats.
 template <class Isa, std::size_t C>
 struct TernaryFloats {
   alignas(64) float c[kTernaryGroup][C][Isa::lanes];
+
+  /// Elements [k, k + n), n rounded up to whole words.
+  template <DType W>
+  [[gnu::always_inline]] void decode(const TileArgs& a, const ColumnRef (&col)[C], std::size_t k,
+                                     std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; i += kTernaryWordElems) {
+      for (std::size_t column = 0; column < C; ++column) {
+        const auto word = ternary_word<Isa, W>(a, col[column], k + i);
+        for_each_index<kTernaryWordElems>([&](auto e) __attribute__((always_inline)) {
+          Isa::store(c[i + e()][column], ternary_element<Isa, e()>(word));
+        });
+      }
+    }
+  }
+  /// p takes up the first n elements; x as in add_pair().
+  template <std::size_t T>
+  [[gnu::always_inline]] void add_to(typename Isa::F (&p)[T][C], const float* x, std::size_t tokens,
+                                     std::size_t n) const noexcept {
+    typename Isa::F c0[C];
+    typename Isa::F c1[C];
+    std::size_t i = 0;
+    for (; i + 2 <= n; i += 2, x += 2 * tokens) {
+      for_each_index<C>([&](auto j) __attribute__((always_inline)) {
+        c0[j()] = Isa::load(c[i][j()]);
+        c1[j()] = Isa::load(c[i + 1][j()]);
+      });
+      add_pair<Isa>(x, tokens, c0, c1, p);
+    }
+    if (i == n) return;
+    for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+      typename Isa::F& sum = p[j() / C][j() % C];
+      sum = Isa::add(sum, Isa::mul(Isa::broadcast(x[j() / C]), Isa::load(c[i][j() % C])));
+    });
+  }
 };
 
-/// Elements [k, k + n), n rounded up to whole words.
-template <class Isa, DType W, std::size_t C>
-[[gnu::always_inline]] inline void decode_group(const TileArgs& a, const ColumnRef (&col)[C], std::size_t k,
-                                                std::size_t n, TernaryFloats<Isa, C>& out) noexcept {
-  constexpr std::size_t ahead = kTernaryBlockBytes * kPrefetchElems / 32;
-  for (std::size_t i = 0; i < n; i += kTernaryWordElems) {
-    for (std::size_t c = 0; c < C; ++c) {
-      const std::byte* at = col[c].blocks + ternary_word_offset<W>(a.k0, k + i) + col[c].column * Isa::lanes * 4;
-      Isa::prefetch(at + ahead);
-      const auto word = Isa::load_words(at);
-      for_each_index<kTernaryWordElems>([&](auto e) __attribute__((always_inline)) {
-        Isa::store(out.c[i + e()][c], ternary_element<Isa, e()>(word));
+template <class Isa, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void clear(typename Isa::F (&p)[T][C]) noexcept {
+  for_each_index<T * C>([&](auto i) __attribute__((always_inline)) { p[i() / C][i() % C] = Isa::zero(); });
+}
+
+// ---- many tokens, codes become floats in registers: little work beside that of 8 tokens ----
+
+/// p[t][c] takes up the 16 elements of a word of each column.
+template <class Isa, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void add_word(typename Isa::I (&word)[C], const float* x, std::size_t tokens,
+                                            typename Isa::F (&p)[T][C]) noexcept {
+  // Elements 4g .. 4g + 3 are the low bits of the four bytes, for one g after the other.
+  for (int g = 0; g < 4; ++g) {
+    for_each_index<2>([&](auto pair) __attribute__((always_inline)) {
+      typename Isa::F c0[C];
+      typename Isa::F c1[C];
+      for_each_index<C>([&](auto c) __attribute__((always_inline)) {
+        c0[c()] = ternary_element<Isa, 2 * pair()>(word[c()]);
+        c1[c()] = ternary_element<Isa, 2 * pair() + 1>(word[c()]);
       });
-    }
+      add_pair<Isa>(x, tokens, c0, c1, p);
+      x += 2 * tokens;
+    });
+    for_each_index<C>([&](auto c) __attribute__((always_inline)) { word[c()] = Isa::template shift32<-2>(word[c()]); });
   }
 }
 
 template <class Isa, DType W>
-struct TernaryF32 {
-  /// q of tq formats between the groups of a block; x at element k.
+struct TernaryInRegisters {
+  template <std::size_t C, std::size_t T>
+  struct Block {
+    static void run(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0) noexcept {
+      alignas(64) float q[T][C][Isa::lanes];
+      const float* x = reinterpret_cast<const float*>(a.x) + token0;
+      for (std::size_t k = a.k0; k < a.k1; k += kTernaryGroup) {
+        const std::size_t n = a.k1 - k < kTernaryGroup ? a.k1 - k : kTernaryGroup;
+        typename Isa::F p[T][C];
+        clear<Isa>(p);
+        std::size_t i = 0;
+        for (; i + kTernaryWordElems <= n; i += kTernaryWordElems) {
+          typename Isa::I word[C];
+          for_each_index<C>([&](auto c) __attribute__((always_inline)) {
+            word[c()] = ternary_word<Isa, W>(a, col[c()], k + i);
+          });
+          add_word<Isa>(word, x + (k + i) * a.tokens, a.tokens, p);
+        }
+        if (i < n) {
+          TernaryFloats<Isa, C> rest;
+          rest.template decode<W>(a, col, k + i, n - i);
+          rest.add_to(p, x + (k + i) * a.tokens, a.tokens, n - i);
+        }
+        for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+          constexpr std::size_t t = j() / C;
+          constexpr std::size_t c = j() % C;
+          fold_group<Isa, W>(a, col[c], k + n, token0 + t, p[t][c], q[t][c]);
+        });
+      }
+    }
+  };
+};
+
+// ---- many tokens, codes of a group become floats in L1 first: where few tokens fit the registers ----
+
+template <class Isa, DType W>
+struct TernaryInCache {
   template <std::size_t C>
   struct Group {
     const TileArgs& a;
     std::size_t k;
     std::size_t n;
-    const TernaryFloats<Isa, C>& codes;
-    float (*q)[C][Isa::lanes];
+    TernaryFloats<Isa, C> codes;
+    float (*q)[C][Isa::lanes];  ///< [tokens]
   };
 
   template <std::size_t C, std::size_t T>
   struct Block {
     static void run(const Group<C>& group, const ColumnRef (&col)[C], std::size_t token0) noexcept {
-      using F = typename Isa::F;
       const TileArgs& a = group.a;
+      typename Isa::F p[T][C];
+      clear<Isa>(p);
       const float* x = reinterpret_cast<const float*>(a.x) + group.k * a.tokens + token0;
-      F p[T][C];
-      for (std::size_t t = 0; t < T; ++t) {
-        for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::zero();
-      }
-      std::size_t i = 0;
-      for (; i + 2 <= group.n; i += 2, x += 2 * a.tokens) {
-        F c0[C];
-        F c1[C];
-        for (std::size_t c = 0; c < C; ++c) {
-          c0[c] = Isa::load(group.codes.c[i][c]);
-          c1[c] = Isa::load(group.codes.c[i + 1][c]);
-        }
-        for (std::size_t t = 0; t < T; ++t) {
-          const F x0 = Isa::broadcast(x[t]);
-          const F x1 = Isa::broadcast(x[a.tokens + t]);
-          for (std::size_t c = 0; c < C; ++c) {
-            p[t][c] = Isa::add(p[t][c], Isa::fma(x1, c1[c], Isa::mul(x0, c0[c])));
-          }
-        }
-      }
-      if (i < group.n) {
-        for (std::size_t t = 0; t < T; ++t) {
-          for (std::size_t c = 0; c < C; ++c) {
-            p[t][c] = Isa::add(p[t][c], Isa::mul(Isa::broadcast(x[t]), Isa::load(group.codes.c[i][c])));
-          }
-        }
-      }
-      for (std::size_t t = 0; t < T; ++t) {
-        for (std::size_t c = 0; c < C; ++c) {
-          fold_group<Isa, W>(a, col[c], group.k + group.n, token0 + t, p[t][c], group.q[token0 + t][c]);
-        }
-      }
+      group.codes.add_to(p, x, a.tokens, group.n);
+      for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+        constexpr std::size_t t = j() / C;
+        constexpr std::size_t c = j() % C;
+        fold_group<Isa, W>(a, col[c], group.k + group.n, token0 + t, p[t][c], group.q[token0 + t][c]);
+      });
     }
   };
 
   template <std::size_t C, std::size_t MaxT>
-  static void many(const TileArgs& a, std::size_t first) noexcept {
+  static void columns(const TileArgs& a, std::size_t first) noexcept {
     ColumnRef col[C];
     fill_columns<Isa, C>(a, first, ternary_state_floats(W), col);
-    TernaryFloats<Isa, C> codes;
     alignas(64) float q[tile_tokens(Compute::f32)][C][Isa::lanes];
-    for (std::size_t k = a.k0; k < a.k1; k += kTernaryGroup) {
-      const std::size_t n = a.k1 - k < kTernaryGroup ? a.k1 - k : kTernaryGroup;
-      decode_group<Isa, W>(a, col, k, n, codes);
-      for_token_parts<Block, C, MaxT>(Group<C>{a, k, n, codes, q}, a.tokens, col);
+    Group<C> group{a, a.k0, 0, {}, q};
+    for (; group.k < a.k1; group.k += kTernaryGroup) {
+      group.n = a.k1 - group.k < kTernaryGroup ? a.k1 - group.k : kTernaryGroup;
+      group.codes.template decode<W>(a, col, group.k, group.n);
+      for_token_parts<Block, C, MaxT>(group, a.tokens, col);
     }
   }
 };
@@ -175,10 +252,10 @@ struct PairIndex {
 alignas(64) inline constexpr float kPairFirst[16] = {-1, 0, 1, 2, -1, 0, 1, 2, -1, 0, 1, 2, -1, 0, 1, 2};
 alignas(64) inline constexpr float kPairSecond[16] = {-1, -1, -1, -1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2};
 
-/// p[c] takes up the 8 pairs of one word of each column.
+/// p[0][c] takes up the 8 pairs of one word of each column.
 template <class Isa, std::size_t C>
-[[gnu::always_inline]] inline void add_word(const typename Isa::I (&word)[C], const float* x,
-                                            typename Isa::F (&p)[C]) noexcept {
+[[gnu::always_inline]] inline void add_word_of_one(const typename Isa::I (&word)[C], const float* x,
+                                                   typename Isa::F (&p)[1][C]) noexcept {
   if constexpr (HasLookup16<Isa>) {
     PairIndex<Isa> index[C];
     for (std::size_t c = 0; c < C; ++c) index[c].set(word[c]);
@@ -189,64 +266,44 @@ template <class Isa, std::size_t C>
       const auto x1 = Isa::broadcast(x[2 * pair() + 1]);
       const auto table = Isa::fma(x1, second, Isa::mul(x0, first));
       for (std::size_t c = 0; c < C; ++c) {
-        p[c] = Isa::add(p[c], Isa::lookup16(table, index[c].template get<pair()>()));
+        p[0][c] = Isa::add(p[0][c], Isa::lookup16(table, index[c].template get<pair()>()));
       }
     });
   } else {
     for_each_index<8>([&](auto pair) __attribute__((always_inline)) {
-      const auto x0 = Isa::broadcast(x[2 * pair()]);
-      const auto x1 = Isa::broadcast(x[2 * pair() + 1]);
+      typename Isa::F c0[C];
+      typename Isa::F c1[C];
       for (std::size_t c = 0; c < C; ++c) {
-        const auto c0 = ternary_element<Isa, 2 * pair()>(word[c]);
-        const auto c1 = ternary_element<Isa, 2 * pair() + 1>(word[c]);
-        p[c] = Isa::add(p[c], Isa::fma(x1, c1, Isa::mul(x0, c0)));
+        c0[c] = ternary_element<Isa, 2 * pair()>(word[c]);
+        c1[c] = ternary_element<Isa, 2 * pair() + 1>(word[c]);
       }
+      add_pair<Isa>(x + 2 * pair(), 1, c0, c1, p);
     });
-  }
-}
-
-/// p[c] takes up the first n < 16 elements of a word.
-template <class Isa, std::size_t C>
-[[gnu::always_inline]] inline void add_part(const typename Isa::I (&word)[C], const float* x, std::size_t n,
-                                            typename Isa::F (&p)[C]) noexcept {
-  alignas(64) float codes[kTernaryWordElems][Isa::lanes];
-  for (std::size_t c = 0; c < C; ++c) {
-    for_each_index<kTernaryWordElems>([&](auto e) __attribute__((always_inline)) {
-      Isa::store(codes[e()], ternary_element<Isa, e()>(word[c]));
-    });
-    for (std::size_t i = 0; i < n; i += 2) {
-      auto t = Isa::mul(Isa::broadcast(x[i]), Isa::load(codes[i]));
-      if (i + 1 < n) t = Isa::fma(Isa::broadcast(x[i + 1]), Isa::load(codes[i + 1]), t);
-      p[c] = Isa::add(p[c], t);
-    }
   }
 }
 
 template <class Isa, DType W, std::size_t C>
 void ternary_f32_one(const TileArgs& a, std::size_t first) noexcept {
-  constexpr std::size_t ahead = kTernaryBlockBytes * kPrefetchElems / 32;
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, ternary_state_floats(W), col);
   const auto* x = reinterpret_cast<const float*>(a.x);
   alignas(64) float q[C][Isa::lanes];
   for (std::size_t k = a.k0; k < a.k1; k += kTernaryGroup) {
     const std::size_t n = a.k1 - k < kTernaryGroup ? a.k1 - k : kTernaryGroup;
-    typename Isa::F p[C];
-    for (std::size_t c = 0; c < C; ++c) p[c] = Isa::zero();
-    for (std::size_t i = 0; i < n; i += kTernaryWordElems) {
+    typename Isa::F p[1][C];
+    clear<Isa>(p);
+    std::size_t i = 0;
+    for (; i + kTernaryWordElems <= n; i += kTernaryWordElems) {
       typename Isa::I word[C];
-      for (std::size_t c = 0; c < C; ++c) {
-        const std::byte* at = col[c].blocks + ternary_word_offset<W>(a.k0, k + i) + col[c].column * Isa::lanes * 4;
-        if (col[c].column == 0) Isa::prefetch(at + ahead);
-        word[c] = Isa::load_words(at);
-      }
-      if (n - i >= kTernaryWordElems) {
-        add_word<Isa>(word, x + k + i, p);
-      } else {
-        add_part<Isa>(word, x + k + i, n - i, p);
-      }
+      for (std::size_t c = 0; c < C; ++c) word[c] = ternary_word<Isa, W>(a, col[c], k + i);
+      add_word_of_one<Isa>(word, x + k + i, p);
     }
-    for (std::size_t c = 0; c < C; ++c) fold_group<Isa, W>(a, col[c], k + n, 0, p[c], q[c]);
+    if (i < n) {
+      TernaryFloats<Isa, C> rest;
+      rest.template decode<W>(a, col, k + i, n - i);
+      rest.add_to(p, x + k + i, 1, n - i);
+    }
+    for (std::size_t c = 0; c < C; ++c) fold_group<Isa, W>(a, col[c], k + n, 0, p[0][c], q[c]);
   }
 }
 
@@ -258,9 +315,12 @@ void ternary_f32_tile(const TileArgs& a) noexcept {
   if (a.tokens == 1) {
     for (; c + Wide <= columns; c += Wide) ternary_f32_one<Isa, W, Wide>(a, c);
     for (; c < columns; ++c) ternary_f32_one<Isa, W, 1>(a, c);
+  } else if constexpr (MaxT >= 8) {
+    for_columns<Isa, TernaryInRegisters<Isa, W>::template Block, MaxT, 1>(a, a, ternary_state_floats(W));
+  } else {
+    for (; c + 2 <= columns; c += 2) TernaryInCache<Isa, W>::template columns<2, MaxT>(a, c);
+    for (; c < columns; ++c) TernaryInCache<Isa, W>::template columns<1, MaxT>(a, c);
   }
-  for (; c + 2 <= columns; c += 2) TernaryF32<Isa, W>::template many<2, MaxT>(a, c);
-  for (; c < columns; ++c) TernaryF32<Isa, W>::template many<1, MaxT>(a, c);
   if constexpr (has_tail_scale(W)) {
     if (a.k1 == a.K) scale_rows<Isa>(a, ternary_state_floats(W));
   }

@@ -21,26 +21,27 @@ void int8_tensor_tile(const TileArgs& a) noexcept {
   if (a.k1 == a.K) scale_rows<Isa>(a, 1);
 }
 
-/// isum[t][c] += dots of `blocks` x 32 elements. w[c] and x stand at the first block, x at the first token.
+/// isum[t][c] += dots of `blocks` x 32 elements. The blocks begin at `offset`, x at the first token of the first one.
 template <class Isa, std::size_t C, std::size_t T>
 [[gnu::always_inline]] inline void ternary_dots(const ColumnRef (&col)[C], std::size_t offset, const std::byte* x,
                                                 std::size_t x_block, std::size_t blocks,
                                                 typename Isa::I (&isum)[T][C]) noexcept {
   using I = typename Isa::I;
   using Dots = typename Isa::template LoopDots<kTernaryMaxCode>;
-  constexpr std::size_t steps = kActBlock / 4;
-  constexpr std::size_t fit = Dots::max_steps / steps;
-  static_assert(fit >= 1, "a block of 32 must fit the sums");
+  // A dot waits four cycles for the one before it, and two start in each: 8 sums are needed to keep up.
+  constexpr std::size_t chains = T * C <= 4 ? 2 : 1;
+  constexpr std::size_t fit = Dots::max_steps / (kActBlock / 4) * chains;
+  static_assert(fit >= chains, "a block of 32 must fit the sums");
   constexpr std::size_t ahead = kTernaryBlockBytes * kPrefetchElems / kActBlock;
   const std::byte* w[C];
   for (std::size_t c = 0; c < C; ++c) w[c] = col[c].blocks + offset + col[c].column * Isa::lanes * 4;
   while (blocks != 0) {
     const std::size_t n = blocks < fit ? blocks : fit;
     blocks -= n;
-    Dots dots[T][C];
-    for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) dots[t][c].start();
-    }
+    Dots dots[chains][T][C];
+    for_each_index<chains * T * C>([&](auto i) __attribute__((always_inline)) {
+      dots[i() / (T * C)][i() / C % T][i() % C].start();
+    });
     for (std::size_t b = 0; b < n; ++b, x += x_block) {
       for (std::size_t c = 0; c < C; ++c) {
         if (col[c].column != 0) continue;  // once for each panel
@@ -49,21 +50,26 @@ template <class Isa, std::size_t C, std::size_t T>
       }
       for_each_index<2>([&](auto j) __attribute__((always_inline)) {
         I word[C];
-        for (std::size_t c = 0; c < C; ++c) word[c] = Isa::load_words(w[c] + j() * 64);
+        for_each_index<C>([&](auto c)
+                              __attribute__((always_inline)) { word[c()] = Isa::load_words(w[c()] + j() * 64); });
         for_each_index<4>([&](auto g) __attribute__((always_inline)) {
           I codes[C];
-          for (std::size_t c = 0; c < C; ++c) codes[c] = ternary_codes<Isa, g()>(word[c]);
-          for (std::size_t t = 0; t < T; ++t) {
-            const I xt = Isa::broadcast32(x + t * kActBlock + (4 * j() + g()) * 4);
-            for (std::size_t c = 0; c < C; ++c) dots[t][c].step(codes[c], xt);
-          }
+          for_each_index<C>([&](auto c)
+                                __attribute__((always_inline)) { codes[c()] = ternary_codes<Isa, g()>(word[c()]); });
+          for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+            const I xt = Isa::broadcast32(x + t() * kActBlock + (4 * j() + g()) * 4);
+            for_each_index<C>([&](auto c) __attribute__((always_inline)) {
+              dots[j() % chains][t()][c()].step(codes[c()], xt);
+            });
+          });
         });
       });
       for (std::size_t c = 0; c < C; ++c) w[c] += kTernaryBlockBytes;
     }
-    for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) isum[t][c] = Isa::add32(isum[t][c], dots[t][c].finish());
-    }
+    for_each_index<chains * T * C>([&](auto i) __attribute__((always_inline)) {
+      I& sum = isum[i() / C % T][i() % C];
+      sum = Isa::add32(sum, dots[i() / (T * C)][i() / C % T][i() % C].finish());
+    });
   }
 }
 
