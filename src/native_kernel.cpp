@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nibblas/native_kernel.hpp"
 
-#include <exception>
 #include <new>
 #include <utility>
 
@@ -38,7 +37,7 @@ void NativeKernel::warn_once() noexcept {
     warn_(text("provider '", provider_, "' has no native kernel for ", to_string(key.op), " ", to_string(key.weights),
                " ", to_string(key.compute), "; nothing was registered"),
           user_);
-  } catch (const std::exception&) {
+  } catch (...) {
     // Without memory for the sentence, or with a callback that throws, the answer of install() has to do.
   }
 }
