@@ -15,6 +15,7 @@ namespace {
 
 /// 32 elements of 16 rows, whatever the format.
 inline constexpr std::size_t kTernaryBlockBytes = 128;
+inline constexpr std::size_t kTernaryAhead = kTernaryBlockBytes * kPrefetchElems / 32;  // bytes to prefetch
 
 /// Block<C, T>::run for the tile's tokens, at most MaxT at a time, in parts as equal as can be.
 template <template <std::size_t, std::size_t> class Block, std::size_t C, std::size_t MaxT, class Tile>

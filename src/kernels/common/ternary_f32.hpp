@@ -28,9 +28,8 @@ template <DType W>
 template <class Isa, DType W>
 [[gnu::always_inline]] inline typename Isa::I ternary_word(const TileArgs& a, const ColumnRef& col,
                                                            std::size_t k) noexcept {
-  constexpr std::size_t ahead = kTernaryBlockBytes * kPrefetchElems / 32;
   const std::byte* at = col.blocks + ternary_word_offset<W>(a.k0, k);
-  if (col.column == 0) Isa::prefetch(at + ahead);  // once for each panel
+  if (col.column == 0) Isa::prefetch(at + kTernaryAhead);  // once for each panel
   return Isa::load_words(at + col.column * Isa::lanes * 4);
 }
 

@@ -32,7 +32,6 @@ template <class Isa, std::size_t C, std::size_t T>
   constexpr std::size_t chains = T * C <= 4 ? 2 : 1;
   constexpr std::size_t fit = Dots::max_steps / (kActBlock / 4) * chains;
   static_assert(fit >= chains, "a block of 32 must fit the sums");
-  constexpr std::size_t ahead = kTernaryBlockBytes * kPrefetchElems / kActBlock;
   const std::byte* w[C];
   for (std::size_t c = 0; c < C; ++c) w[c] = col[c].blocks + offset + col[c].column * Isa::lanes * 4;
   while (blocks != 0) {
@@ -43,11 +42,6 @@ template <class Isa, std::size_t C, std::size_t T>
       dots[i() / (T * C)][i() / C % T][i() % C].start();
     });
     for (std::size_t b = 0; b < n; ++b, x += x_block) {
-      for (std::size_t c = 0; c < C; ++c) {
-        if (col[c].column != 0) continue;  // once for each panel
-        Isa::prefetch(w[c] + ahead);
-        Isa::prefetch(w[c] + ahead + 64);
-      }
       for_each_index<2>([&](auto j) __attribute__((always_inline)) {
         I word[C];
         for_each_index<C>([&](auto c)
@@ -55,7 +49,7 @@ template <class Isa, std::size_t C, std::size_t T>
         for_each_index<4>([&](auto g) __attribute__((always_inline)) {
           I codes[C];
           for_each_index<C>([&](auto c)
-                                __attribute__((always_inline)) { codes[c()] = ternary_codes<Isa, g()>(word[c()]); });
+                                __attribute__((always_inline)) { codes[c()] = take_ternary_codes<Isa>(word[c()]); });
           for_each_index<T>([&](auto t) __attribute__((always_inline)) {
             const I xt = Isa::broadcast32(x + t() * kActBlock + (4 * j() + g()) * 4);
             for_each_index<C>([&](auto c) __attribute__((always_inline)) {
@@ -145,6 +139,13 @@ struct BlockToken {
       for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
         const std::size_t first = k / kActBlock;
         const ActBlock x = act_block(a.x, a.tokens, first);
+        for (std::size_t c = 0; c < C; ++c) {
+          // What the words of this block do not ask for: the last bytes of that one, in one or two lines.
+          const std::byte* end = col[c].blocks + offset + blocks * kTernaryBlockBytes + kTernaryAhead;
+          if (col[c].column != 0) continue;
+          Isa::prefetch(end);
+          Isa::prefetch(end + layout.block_bytes % kTernaryBlockBytes);
+        }
         typename Isa::I isum[T][C];
         for (std::size_t t = 0; t < T; ++t) {
           const std::int32_t bias = ternary_bias(a.x, a.tokens, first, blocks, token0 + t);
