@@ -8,6 +8,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "peers/peer.hpp"
+
 namespace nibblas::bench {
 namespace {
 
@@ -29,6 +31,16 @@ std::size_t parse_count(std::string_view text, std::string_view what) {
   return value;
 }
 
+std::size_t parse_threads(std::string_view text) {
+  const std::size_t n = parse_count(text, "threads");
+  if (n > kMaxThreads) throw CLI::ValidationError(fmt::format("threads {} is over {}", n, kMaxThreads));
+  return n;
+}
+
+void check_seconds(double seconds) {
+  if (!(seconds >= 0 && seconds <= 3600)) throw CLI::ValidationError("--time is 0 to 3600 seconds");
+}
+
 Shape parse_shape(const std::string& text) {
   const std::size_t x = text.find('x');
   if (x == std::string::npos) {
@@ -48,9 +60,17 @@ Compute parse_compute(const std::string& text) {
   throw CLI::ValidationError(fmt::format("unknown compute '{}'; valid: default, all, f32, int8, int8_token", text));
 }
 
+void check_peer(const std::string& name) {
+  for (const std::string_view known : peer_names()) {
+    if (name == known) return;
+  }
+  throw CLI::ValidationError(fmt::format("unknown peer '{}'; valid: {}", name, fmt::join(peer_names(), ", ")));
+}
+
 /// The option values as text; CLI11 fills them, to_options() makes sense of them.
 struct RunText {
   std::vector<std::string> shapes, m, weights, computes, providers, threads;
+  std::string baseline;
   bool packed = false, zero_copy = false;
   RunOptions out;
 };
@@ -75,13 +95,14 @@ RunOptions to_options(RunText& text, const std::vector<std::string>& extras) {
   }
   o.providers = text.providers.empty() ? std::vector<std::string>{""} : text.providers;
   if (!text.threads.empty()) o.threads.clear();
-  for (const std::string& s : text.threads) {
-    const std::size_t n = parse_count(s, "threads");
-    if (n > kMaxThreads) throw CLI::ValidationError(fmt::format("threads {} is over {}", n, kMaxThreads));
-    o.threads.push_back(n);
-  }
+  for (const std::string& s : text.threads) o.threads.push_back(parse_threads(s));
   o.packed = !text.zero_copy;
-  if (!(o.seconds >= 0 && o.seconds <= 3600)) throw CLI::ValidationError("--time is 0 to 3600 seconds");
+  for (const std::string& s : o.peers) check_peer(s);
+  if (!text.baseline.empty() && text.baseline != "scalar") {
+    throw CLI::ValidationError(fmt::format("unknown baseline '{}'; valid: scalar", text.baseline));
+  }
+  o.baseline = !text.baseline.empty();
+  check_seconds(o.seconds);
   if (!o.gguf.empty() && (!o.shapes.empty() || !text.weights.empty())) {
     throw CLI::ValidationError("--gguf brings its own shapes and weights: leave out --shapes and --weights");
   }
@@ -92,7 +113,8 @@ RunOptions to_options(RunText& text, const std::vector<std::string>& extras) {
   return o;
 }
 
-void add_run_options(CLI::App& run, RunText& text) {
+/// What run and tiling have in common.
+void add_product_options(CLI::App& run, RunText& text) {
   run.add_option("--shapes", text.shapes, "weights as KxN,...: K inputs, N outputs")->delimiter(',');
   run.add_option("--m", text.m, "tokens (rows of X): 1,4,16,...")->delimiter(',');
   run.add_option("--weights", text.weights, "all, or a list of: " + dtype_names())->delimiter(',');
@@ -104,11 +126,70 @@ void add_run_options(CLI::App& run, RunText& text) {
   CLI::Option* packed = run.add_flag("--packed", text.packed, "weights packed into panels (default)");
   run.add_flag("--zero-copy", text.zero_copy, "weights as they lie in a file")->excludes(packed);
   run.add_flag("--hot", text.out.hot, "one set of weights again and again, instead of more than 600 MB in turn");
-  run.add_option("--gguf", text.out.gguf, "run the tensors of this file");
   run.add_option("--json", text.out.json, "write the results to this file");
   run.add_option("--time", text.out.seconds, "seconds of timing a case (default 0.5)");
+}
+
+void add_run_options(CLI::App& run, RunText& text) {
+  add_product_options(run, text);
+  run.add_option("--gguf", text.out.gguf, "run the tensors of this file");
+  run.add_option("--peer", text.out.peers, "time these beside ours: ggml, openblas, onednn (see bench/get-peers.sh)")
+      ->delimiter(',');
+  run.add_option("--peer-dir", text.out.peer_dir,
+                 "folder with ggml's libraries, or above the npm package's node_modules");
+  run.add_option("--peer-variant", text.out.peer_variant,
+                 "CPU variant of ggml, such as haswell; default: our kernel's");
+  run.add_option("--baseline", text.baseline, "scalar: time decoding each row and multiplying it in plain C++, too");
   run.allow_extras();
   run.footer("Google Benchmark's flags work too: --benchmark_filter=REGEX, --benchmark_out=FILE, ...");
+}
+
+void add_tiling_options(CLI::App& tiling, RunText& text, TilingOptions& out) {
+  add_product_options(tiling, text);
+  tiling.add_option("--row-block", out.row_block, "panels of 16 rows, of the plan with a fixed row block (default 8)")
+      ->check(CLI::PositiveNumber);
+  tiling.add_flag("--sweep", out.sweep, "row blocks of 1, 2, 4, ... panels, too");
+}
+
+/// One product of few shapes unless more are named.
+TilingOptions to_options(RunText& text, TilingOptions out) {
+  if (text.weights.empty()) text.weights = {"f32"};
+  if (text.shapes.empty()) text.shapes = {"4096x4096"};
+  if (text.m.empty()) text.m = {"64"};
+  out.run = to_options(text, std::vector<std::string>{});
+  return out;
+}
+
+struct LayerText {
+  std::vector<std::string> weights{"f32", "q8_0", "q4_0", "q4_k"}, m{"1", "16", "128"}, threads{"1"};
+  LayerOptions out;
+};
+
+void add_layer_options(CLI::App& layer, LayerText& text) {
+  LayerOptions& o = text.out;
+  layer.add_option("--hidden", o.hidden, "width of the model (default 4096)")->check(CLI::PositiveNumber);
+  layer.add_option("--ffn", o.ffn, "width inside the SwiGLU block (default 11008)")->check(CLI::PositiveNumber);
+  layer.add_option("--heads", o.heads, "attention heads (default 32)")->check(CLI::PositiveNumber);
+  layer.add_option("--kv-heads", o.kv_heads, "heads of K and V (default 8)")->check(CLI::PositiveNumber);
+  layer.add_option("--weights", text.weights, "default f32,q8_0,q4_0,q4_k")->delimiter(',');
+  layer.add_option("--m", text.m, "tokens: default 1,16,128")->delimiter(',');
+  layer.add_option("--threads", text.threads, "thread counts: 1,2,...")->delimiter(',');
+  layer.add_option("--provider", o.provider, "only this one (see info); default: the registry's choice");
+  layer.add_flag("--hot", o.hot, "one set of weights again and again, instead of more than 600 MB in turn");
+  layer.add_option("--json", o.json, "write the results to this file");
+  layer.add_option("--time", o.seconds, "seconds of timing a case (default 0.5)");
+}
+
+LayerOptions to_options(const LayerText& text) {
+  LayerOptions o = text.out;
+  for (const std::string& s : text.weights) o.weights.push_back(parse_dtype(s));
+  for (const std::string& s : text.m) o.m.push_back(parse_count(s, "M"));
+  for (const std::string& s : text.threads) o.threads.push_back(parse_threads(s));
+  check_seconds(o.seconds);
+  if (o.hidden % o.heads != 0 || o.kv_heads > o.heads) {
+    throw CLI::ValidationError(fmt::format("hidden {} has no {} heads and {} kv heads", o.hidden, o.heads, o.kv_heads));
+  }
+  return o;
 }
 
 bool is_command(const CLI::App& app, std::string_view name) {
@@ -124,19 +205,30 @@ Command parse_command_line(int argc, const char* const* argv) {
   InfoOptions info;
   LimitsOptions limits;
   RunText text;
+  RunText tiling_text;
+  TilingOptions tiling;
+  LayerText layer;
   CLI::App* info_app = app.add_subcommand("info", "this machine, the providers, and which kernel runs what");
   info_app->add_flag("--verbose", info.verbose, "for each kernel chosen, why every other one lost");
+  info_app->add_flag("--matrix", info.matrix, "only the table of formats and built-in providers, in Markdown");
   CLI::App* limits_app = app.add_subcommand("limits", "measure memory bandwidth and arithmetic peaks");
   limits_app->add_option("--json", limits.json, "write the results to this file");
   CLI::App* run_app = app.add_subcommand("run", "verify and time products");
   add_run_options(*run_app, text);
+  CLI::App* tiling_app = app.add_subcommand("tiling", "the same product by several tile plans");
+  add_tiling_options(*tiling_app, tiling_text, tiling);
+  CLI::App* layer_app =
+      app.add_subcommand("layer", "the products of a transformer layer, sharing prepared activations");
+  add_layer_options(*layer_app, layer);
   try {
     if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
-      throw CLI::ValidationError(fmt::format("unknown command '{}'; valid: info, limits, run", argv[1]));
+      throw CLI::ValidationError(fmt::format("unknown command '{}'; valid: info, limits, run, tiling, layer", argv[1]));
     }
     app.parse(argc, argv);
     if (info_app->parsed()) return info;
     if (limits_app->parsed()) return limits;
+    if (layer_app->parsed()) return to_options(layer);
+    if (tiling_app->parsed()) return to_options(tiling_text, tiling);
     return to_options(text, run_app->remaining());
   } catch (const CLI::CallForHelp&) {
     const CLI::App* asked = &app;

@@ -17,7 +17,7 @@ struct Exit {
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 
-using Command = std::variant<Exit, InfoOptions, LimitsOptions, RunOptions>;
+using Command = std::variant<Exit, InfoOptions, LimitsOptions, RunOptions, TilingOptions, LayerOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 

@@ -12,4 +12,8 @@ int info_command(const InfoOptions& options, KernelRegistry& registry);
 int limits_command(const LimitsOptions& options);
 int run_command(const RunOptions& options, KernelRegistry& registry);
 
+int tiling_command(const TilingOptions& options, KernelRegistry& registry);
+
+int layer_command(const LayerOptions& options, KernelRegistry& registry);
+
 }  // namespace nibblas::bench

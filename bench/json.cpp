@@ -35,6 +35,19 @@ nlohmann::json machine_json(const Machine& machine, const std::vector<Limits>& l
           {"limits", std::move(measured)}};
 }
 
+namespace {
+
+nlohmann::json peer_json(const PeerResult& p, double our_seconds) {
+  if (!p.timed()) return {{"peer", p.peer}, {"skipped", p.why_not}};
+  return {{"peer", p.peer},
+          {"peer_variant", p.variant},
+          {"peer_ms", p.seconds * 1e3},
+          {"peer_ratio", p.ratio(our_seconds)},
+          {"peer_rel_l2_err", p.rel_l2}};
+}
+
+}  // namespace
+
 nlohmann::json case_json(const CaseResult& r) {
   const Case& c = r.spec;
   nlohmann::json j = {{"provider", c.provider},
@@ -56,6 +69,18 @@ nlohmann::json case_json(const CaseResult& r) {
                       {"limit_isa", r.limit_isa},
                       {"fraction_of_limit", r.speed.fraction_of_limit()},
                       {"rel_l2_err", r.rel_l2}};
+  if (r.prepare_seconds) j["prepare_share"] = r.prepare_share();
+  if (!r.peers.empty()) {
+    j["peers"] = nlohmann::json::array();
+    for (const PeerResult& p : r.peers) j["peers"].push_back(peer_json(p, r.seconds));
+  }
+  if (const PeerResult* best = r.best_peer()) j.update(peer_json(*best, r.seconds));
+  if (r.baseline && r.baseline->timed()) {
+    j["baseline"] = r.baseline->peer;
+    j["baseline_ms"] = r.baseline->seconds * 1e3;
+    j["baseline_ratio"] = r.baseline->ratio(r.seconds);
+    j["baseline_rel_l2_err"] = r.baseline->rel_l2;
+  }
   if (!c.source->tensor.empty()) j["tensor"] = c.source->tensor;
   return j;
 }

@@ -15,7 +15,8 @@ namespace nibblas::bench {
 
 nlohmann::json machine_json(const Machine& machine, const std::vector<Limits>& limits);
 
-/// One timed case. Times in milliseconds, speeds in 1e9 a second.
+/// One timed case. Times in milliseconds, speeds in 1e9 a second, ratios > 1 when we are faster. "peers" has every peer
+/// asked for; the case's own peer_... keys are those of the fastest.
 nlohmann::json case_json(const CaseResult& result);
 
 /// {"machine", "cases", "skipped", "failed"}: timed cases; the other two have name and reason.

@@ -19,6 +19,8 @@ struct Run {
   int operator()(const nibblas::bench::InfoOptions& options) const { return info_command(options, registry); }
   int operator()(const nibblas::bench::LimitsOptions& options) const { return limits_command(options); }
   int operator()(const nibblas::bench::RunOptions& options) const { return run_command(options, registry); }
+  int operator()(const nibblas::bench::LayerOptions& options) const { return layer_command(options, registry); }
+  int operator()(const nibblas::bench::TilingOptions& options) const { return tiling_command(options, registry); }
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Shape {
 
 struct InfoOptions {
   bool verbose = false;
+  bool matrix = false;  ///< only the table of what this build supports, in Markdown
 };
 
 struct LimitsOptions {
@@ -34,11 +35,35 @@ struct RunOptions {
   bool hot = false;
   std::string gguf;
   std::string json;
-  double seconds = 0.5;  ///< of timing, a case
+  double seconds = 0.5;            ///< of timing, a case
+  std::vector<std::string> peers;  ///< run the same beside ours
+  std::string peer_dir;            ///< of ggml; empty: where bench/get-peers.sh puts it
+  std::string peer_variant;        ///< of ggml; empty: the one that fits the kernel
+  bool baseline = false;           ///< time decoding and multiplying in plain C++, too
   std::vector<std::string> benchmark_flags;
 
   /// Nothing but defaults decides how much work there is, so slow cases may be left out.
   bool is_default_run() const { return shapes.empty() && m.empty() && gguf.empty(); }
+};
+
+struct TilingOptions {
+  RunOptions run;             ///< the products
+  std::size_t row_block = 8;  ///< panels, of the fixed plan
+  bool sweep = false;         ///< try other row blocks, too
+};
+
+struct LayerOptions {
+  std::size_t hidden = 4096;
+  std::size_t ffn = 11008;
+  std::size_t heads = 32;  ///< hidden is a multiple of it
+  std::size_t kv_heads = 8;
+  std::vector<DType> weights;
+  std::vector<std::size_t> m;
+  std::vector<std::size_t> threads;
+  std::string provider;  ///< empty: the registry's choice
+  bool hot = false;
+  double seconds = 0.5;  ///< of timing, a case
+  std::string json;
 };
 
 }  // namespace nibblas::bench

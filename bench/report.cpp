@@ -39,7 +39,8 @@ std::string Table::columns(std::string_view provider, std::string_view kernel, s
 
 std::string Table::header() const {
   return columns("provider", "kernel", "tensor", "KxN", "M", "thr", "weights") +
-         fmt::format(" {:>10} {:>8} {:>8} {:>7}  {:<18} {:>9}", "ms", "GOP/s", "wGB/s", "% limit", "of", "rel L2");
+         fmt::format(" {:>10} {:>8} {:>8} {:>7}  {:<18} {:>9} {:>6}", "ms", "GOP/s", "wGB/s", "% limit", "of", "rel L2",
+                     "prep");
 }
 
 std::string Table::row(const CaseResult& r) const {
@@ -49,8 +50,24 @@ std::string Table::row(const CaseResult& r) const {
   if (r.outcome != Outcome::timed) {
     return start + fmt::format(" {}: {}", r.outcome == Outcome::skipped ? "skipped" : "FAILED", r.why);
   }
-  return start + fmt::format(" {:>10.4f} {:>8.1f} {:>8.2f} {:>6.1f}%  {:<18} {:>9.2e}", r.seconds * 1e3, r.speed.gops,
-                             r.speed.weight_gbs, 100 * r.speed.fraction_of_limit(), bound_by(r), r.rel_l2);
+  const std::string prep = r.prepare_seconds ? fmt::format("{:.1f}%", 100 * r.prepare_share()) : "-";
+  return start + fmt::format(" {:>10.4f} {:>8.1f} {:>8.2f} {:>6.1f}%  {:<18} {:>9.2e} {:>6}", r.seconds * 1e3,
+                             r.speed.gops, r.speed.weight_gbs, 100 * r.speed.fraction_of_limit(), bound_by(r), r.rel_l2,
+                             prep);
+}
+
+std::string Table::rivals(const CaseResult& r) const {
+  const std::size_t before_ms = columns("", "", "", "", "", "", "").size();
+  const auto line = [&](const PeerResult& p) {
+    if (!p.timed()) return fmt::format("  {}: skipped: {}\n", p.peer, p.why_not);
+    const std::string name = fmt::format("  {} ({})", p.peer, p.variant);
+    return fmt::format("{:<{}} {:>10.4f} {:>9.2f} x our time, rel L2 {:.2e}\n", name, before_ms, p.seconds * 1e3,
+                       p.ratio(r.seconds), p.rel_l2);
+  };
+  std::string text;
+  for (const PeerResult& p : r.peers) text += line(p);
+  if (r.baseline) text += line(*r.baseline);
+  return text;
 }
 
 std::string summary(const std::vector<CaseResult>& results, const std::vector<Skipped>& skipped) {

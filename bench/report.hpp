@@ -19,6 +19,8 @@ class Table {
   std::string header() const;
   /// A case that was skipped or failed has no speed.
   std::string row(const CaseResult& result) const;
+  /// A line for each peer and the baseline, or nothing.
+  std::string rivals(const CaseResult& result) const;
 
  private:
   std::string columns(std::string_view provider, std::string_view kernel, std::string_view tensor,

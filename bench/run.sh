@@ -4,7 +4,8 @@
 # nibblas-bench instead: bench/run.sh run --gguf model.gguf
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-"$root/cmake/install-packages.sh" g++ cmake ninja-build libbenchmark-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+"$root/cmake/install-packages.sh" g++ cmake ninja-build libbenchmark-dev libfmt-dev libcli11-dev \
+  libxsimd-dev nlohmann-json3-dev
 
 # A build without the tests, which would want GoogleTest. It talks on stderr: stdout is the report.
 build=$root/build/bench

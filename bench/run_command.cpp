@@ -26,7 +26,9 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     return true;
   }
   void ReportRuns(const std::vector<Run>&) override {
-    for (; printed_ < results_.size(); ++printed_) fmt::print("{}\n", table_.row(results_[printed_]));
+    for (; printed_ < results_.size(); ++printed_) {
+      fmt::print("{}\n{}", table_.row(results_[printed_]), table_.rivals(results_[printed_]));
+    }
     std::fflush(stdout);
   }
 
@@ -45,6 +47,7 @@ void report_to(benchmark::State& state, const CaseResult& r) {
   state.counters["weight_gbs"] = r.speed.weight_gbs;
   state.counters["fraction_of_limit"] = r.speed.fraction_of_limit();
   state.counters["rel_l2_err"] = r.rel_l2;
+  if (const PeerResult* best = r.best_peer()) state.counters["peer_ratio"] = best->ratio(r.seconds);
 }
 
 /// One iteration is one case: its time is the median of the runner's own repetitions, which rotate through the weights.
@@ -115,7 +118,7 @@ int run_command(const RunOptions& options, KernelRegistry& registry) {
   if (!limits) return fail(kExitFailed, limits.status());
   for (const Limits& l : *limits) fmt::print("{}\n", limits_line(l));
 
-  Runner runner(options, registry, *limits);
+  Runner runner(options, registry, *limits, make_rivals(options));
   const std::vector<CaseResult> results = run_all(list->cases, runner);
   fmt::print("{}", summary(results, list->skipped));
   if (!options.json.empty()) {

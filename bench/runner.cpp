@@ -4,58 +4,50 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 
 #include "support/fill.hpp"
+#include "timing.hpp"
 
 namespace nibblas::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::uint64_t kActivationSeed = 7;
 constexpr double kLongCase = 2.0;       // seconds
+constexpr double kPrepareBudget = 0.2;  // of a case's time
 constexpr double kProductsAtLeast = 4;  // of a slow case: one to verify, three to time
-
-MatmulOptions matmul_options(const Case& c, MatmulStats* stats) {
-  MatmulOptions o;
-  o.compute = c.compute;
-  o.provider = c.forced_provider;
-  o.allow_tolerance = !c.forced_provider.empty();
-  o.stats = stats;
-  return o;
-}
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
 
-Runner::Runner(const RunOptions& options, KernelRegistry& registry, std::vector<Limits> limits)
-    : options_(options), registry_(registry), limits_(std::move(limits)) {}
-
-Runner::Engine& Runner::engine(std::size_t threads) {
-  Engine& e = engines_[threads];
-  if (e.context.registry == nullptr) {
-    e.context.registry = &registry_;
-    if (threads > 1) {
-      e.pool = std::make_unique<ThreadPool>(threads);
-      e.context.executor = e.pool.get();
-    }
+const PeerResult* CaseResult::best_peer() const {
+  const PeerResult* best = nullptr;
+  for (const PeerResult& p : peers) {
+    if (p.timed() && (best == nullptr || p.seconds < best->seconds)) best = &p;
   }
-  return e;
+  return best;
 }
 
-void Runner::prepare_matrices(const Case& c) {
-  const std::size_t K = c.source->K;
-  if (x_cols_ != K || x_rows_ < c.M) {
-    x_.resize(c.M * K);
-    x_rows_ = c.M;
-    x_cols_ = K;
-    test::fill_gaussian_with_outliers({x_.data(), x_rows_, x_cols_}, kActivationSeed);
+Rivals make_rivals(const RunOptions& options) {
+  Rivals rivals;
+  for (const std::string& name : options.peers) {
+    rivals.peers.push_back(make_peer(name, {options.peer_dir, options.peer_variant}));
   }
-  // A product that leaves an element out must be seen.
-  y_.assign(c.M * c.source->N, std::numeric_limits<float>::quiet_NaN());
+  if (options.baseline) rivals.baseline = make_scalar_baseline();
+  return rivals;
+}
+
+Runner::Runner(const RunOptions& options, KernelRegistry& registry, std::vector<Limits> limits, Rivals rivals)
+    : options_(options),
+      registry_(registry),
+      limits_(std::move(limits)),
+      engines_(registry),
+      rivals_(std::move(rivals)) {}
+
+Status Runner::prepare_matrices(const Case& c) {
+  const ConstMatrixView before = x_.view();
+  if (Status s = x_.resize(c.M, c.source->K); !s) return s;
+  if (before.rows != c.M || before.cols != c.source->K) test::fill_gaussian_with_outliers(x_.view(), kActivationSeed);
+  if (Status s = y_.resize(c.M, c.source->N); !s) return s;
+  y_.fill_nan();
+  return {};
 }
 
 double Runner::predicted_seconds(const Case& c) const {
@@ -71,13 +63,12 @@ double Runner::predicted_seconds(const Case& c) const {
 }
 
 Status Runner::verify(const Case& c, Context& context, CaseResult& out) {
-  const std::size_t N = c.source->N;
-  const ConstMatrixView x{x_.data(), c.M, c.source->K};
-  const MatrixView y{y_.data(), c.M, N};
   MatmulStats stats;
-  if (Status s = bank_.multiply(0, x, y, context, matmul_options(c, &stats)); !s) return s;
+  MatmulOptions options = matmul_options(c.compute, c.forced_provider);
+  options.stats = &stats;
+  if (Status s = bank_.multiply(0, x_.view(), y_.view(), context, options); !s) return s;
   if (stats.kernel != nullptr) out.kernel = stats.kernel->name;
-  const Result<Verification> v = verifier_.check(c, bank_.original(), x, y);
+  const Result<Verification> v = verifier_.check(c, bank_.original(), x_.view(), y_.view());
   if (!v) return v.status();
   out.rel_l2 = v->rel_l2;
   if (!v->ok) return {StatusCode::invalid_data, "verification failed: " + v->why_not};
@@ -85,35 +76,52 @@ Status Runner::verify(const Case& c, Context& context, CaseResult& out) {
 }
 
 Status Runner::time(const Case& c, Context& context, CaseResult& out) {
-  const ConstMatrixView x{x_.data(), c.M, c.source->K};
-  const MatrixView y{y_.data(), c.M, c.source->N};
-  const MatmulOptions options = matmul_options(c, nullptr);
-  std::size_t copy = 0;
-  const auto once = [&](double& seconds) {
-    copy = (copy + 1) % bank_.copies();
-    const Clock::time_point start = Clock::now();
-    Status s = bank_.multiply(copy, x, y, context, options);
-    seconds = seconds_since(start);
-    return s;
-  };
+  const MatmulOptions options = matmul_options(c.compute, c.forced_provider);
   bank_.flush_if_needed();
-  double estimate = 0;
-  if (Status s = once(estimate); !s) return s;
-  std::vector<double> times(repetitions(estimate, options_.seconds));
-  for (double& t : times) {
-    if (Status s = once(t); !s) return s;
-  }
-  out.repetitions = times.size();
-  out.seconds = median(std::move(times));
+  const Result<Timing> t = time_in_turn(bank_.copies(), options_.seconds, [&](std::size_t copy) {
+    return bank_.multiply(copy, x_.view(), y_.view(), context, options);
+  });
+  if (!t) return t.status();
+  out.repetitions = t->repetitions;
+  out.seconds = t->seconds;
   return {};
 }
 
+/// With the kernel's own provider, since another's prepare() may be faster or slower.
+Status Runner::time_prepare(const Case& c, Context& context, CaseResult& out) {
+  if (!c.kernel->is_tiled()) return {};
+  KernelRegistry forced = KernelRegistry::builtin(registry_.cpu(), {c.provider, {}, {}});
+  if (!forced.config_status()) return {};  // not a built-in one
+  Context own;
+  own.registry = &forced;
+  own.executor = context.executor;
+  Activations prepared;
+  const Result<Timing> t = time_in_turn(1, options_.seconds * kPrepareBudget,
+                                        [&](std::size_t) { return prepare(x_.view(), c.compute, prepared, own); });
+  if (!t) return t.status();
+  out.prepare_seconds = t->seconds;
+  return {};
+}
+
+PeerResult Runner::compare_with(Peer& peer, const Case& c) {
+  const PeerTask task{bank_.original(), x_.view(), y_.view(), c.threads, c.hot, c.kernel->needs};
+  return compare(peer, task, c.compute, options_.seconds, [&]() -> Result<double> {
+    const Result<Verification> v = verifier_.check(c, bank_.original(), x_.view(), y_.view());
+    if (!v) return v.status();
+    return v->rel_l2;
+  });
+}
+
 Status Runner::run_steps(const Case& c, CaseResult& out) {
-  Context& context = engine(c.threads).context;
+  Context& context = engines_(c.threads);
   if (Status s = bank_.load(c, context); !s) return s;
-  prepare_matrices(c);
+  if (Status s = prepare_matrices(c); !s) return s;
   if (Status s = verify(c, context, out); !s) return s;
-  return time(c, context, out);
+  if (Status s = time(c, context, out); !s) return s;
+  if (Status s = time_prepare(c, context, out); !s) return s;
+  for (const auto& peer : rivals_.peers) out.peers.push_back(compare_with(*peer, c));
+  if (rivals_.baseline) out.baseline = compare_with(*rivals_.baseline, c);
+  return {};
 }
 
 CaseResult Runner::run(const Case& c) {

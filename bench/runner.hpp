@@ -4,14 +4,17 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "cases.hpp"
+#include "engines.hpp"
 #include "limits/limits.hpp"
 #include "metrics.hpp"
 #include "nibblas/matmul.hpp"
+#include "peers/compare.hpp"
 #include "verify.hpp"
 #include "weights.hpp"
 
@@ -29,41 +32,51 @@ struct CaseResult {
   std::size_t repetitions = 0;
   Speed speed;
   std::string limit_isa;  ///< whose peak limit_gops is
+  /// Median of prepare() alone; none when the kernel reads X as it is.
+  std::optional<double> prepare_seconds;
+  std::vector<PeerResult> peers;
+  std::optional<PeerResult> baseline;
+
+  double prepare_share() const { return prepare_seconds && seconds > 0 ? *prepare_seconds / seconds : 0; }
+  /// The fastest peer that was timed, or null.
+  const PeerResult* best_peer() const;
 };
+
+/// What each case is compared with.
+struct Rivals {
+  std::vector<std::unique_ptr<Peer>> peers;
+  std::unique_ptr<Peer> baseline;
+};
+Rivals make_rivals(const RunOptions& options);
 
 /// Runs cases one after another: weights, one product, its verification, then timing.
 class Runner {
  public:
-  Runner(const RunOptions& options, KernelRegistry& registry, std::vector<Limits> limits);
+  Runner(const RunOptions& options, KernelRegistry& registry, std::vector<Limits> limits, Rivals rivals = {});
   CaseResult run(const Case& c);
 
  private:
-  /// What one thread count needs.
-  struct Engine {
-    std::unique_ptr<ThreadPool> pool;
-    Context context;
-  };
   /// Speed seen before, to predict: by kernel, threads and M.
   using RateKey = std::tuple<const Kernel*, std::size_t, std::size_t>;
 
-  Engine& engine(std::size_t threads);
-  void prepare_matrices(const Case& c);
+  Status prepare_matrices(const Case& c);
   double predicted_seconds(const Case& c) const;
   Status verify(const Case& c, Context& context, CaseResult& out);
   Status time(const Case& c, Context& context, CaseResult& out);
+  Status time_prepare(const Case& c, Context& context, CaseResult& out);
+  PeerResult compare_with(Peer& peer, const Case& c);
   Status run_steps(const Case& c, CaseResult& out);
 
   const RunOptions& options_;
   KernelRegistry& registry_;
   std::vector<Limits> limits_;
-  std::map<std::size_t, Engine> engines_;
+  Engines engines_;
   std::map<RateKey, double> gops_;
   WeightBank bank_;
   Verifier verifier_;
-  std::vector<float> x_;
-  std::size_t x_rows_ = 0;
-  std::size_t x_cols_ = 0;
-  std::vector<float> y_;
+  Rivals rivals_;
+  FloatMatrix x_;
+  FloatMatrix y_;
 };
 
 }  // namespace nibblas::bench

@@ -13,18 +13,27 @@ namespace {
 struct PrepareJob {
   const Kernel* kernel;
   ConstMatrixView x;
-  const Activations* out;
+  std::size_t x_stride;
+  std::byte* memory;
 };
 
+/// Task i: tile i % tiles of matrix i / tiles.
 void prepare_tile(void* arg, std::size_t i) noexcept {
   const auto& job = *static_cast<const PrepareJob*>(arg);
   const FpEnvironment env;
+  const Compute compute = job.kernel->key.compute;
+  Activations all;
+  ActivationsBuilder::place(all, job.x.rows, job.x.cols, compute, nullptr);
+  const std::size_t matrix = i / all.tiles();
+  const std::size_t tile = i % all.tiles();
+  std::byte* memory = job.memory + matrix * ActivationsBuilder::bytes_of(compute, all.M(), all.K());
+  ActivationsBuilder::place(all, job.x.rows, job.x.cols, compute, memory);
   PrepareArgs a;
-  a.x = job.x.data + job.out->first_token(i) * job.x.stride;
+  a.x = job.x.data + matrix * job.x_stride + all.first_token(tile) * job.x.stride;
   a.stride = job.x.stride;
-  a.tokens = job.out->tokens(i);
+  a.tokens = all.tokens(tile);
   a.K = job.x.cols;
-  a.out = const_cast<std::byte*>(job.out->tile(i));
+  a.out = memory + (all.tile(tile) - memory);
   job.kernel->tiled.prepare(a);
 }
 
@@ -59,20 +68,31 @@ std::size_t Activations::bytes(Compute compute, std::size_t M, std::size_t K) no
   return M == 0 ? 0 : tile_count(compute, M) * tile_stride(compute, M, K);
 }
 
-void ActivationsBuilder::fill(Activations& out, const Kernel& kernel, ConstMatrixView X, Compute compute,
-                              std::byte* memory, Executor& executor) noexcept {
+void ActivationsBuilder::place(Activations& out, std::size_t M, std::size_t K, Compute compute,
+                               const std::byte* memory) noexcept {
   out.compute_ = compute;
-  out.M_ = X.rows;
-  out.K_ = X.cols;
-  out.tiles_ = tile_count(compute, X.rows);
+  out.M_ = M;
+  out.K_ = K;
+  out.tiles_ = tile_count(compute, M);
   out.data_ = memory;
-  PrepareJob job{&kernel, X, &out};
-  if (X.rows != 0 && X.cols != 0) executor.parallel_for(out.tiles_, {prepare_tile, &job});
 }
 
-Status ActivationsBuilder::fill_own(Activations& out, const Kernel& kernel, ConstMatrixView X, Compute compute,
+void ActivationsBuilder::fill_stack(std::size_t count, const Kernel& kernel, ConstMatrixView X, std::size_t x_stride,
+                                    std::byte* memory, Executor& executor) noexcept {
+  PrepareJob job{&kernel, X, x_stride, memory};
+  if (X.rows == 0 || X.cols == 0) return;
+  executor.parallel_for(count * tile_count(kernel.key.compute, X.rows), {prepare_tile, &job});
+}
+
+void ActivationsBuilder::fill(Activations& out, const Kernel& kernel, ConstMatrixView X, std::byte* memory,
+                              Executor& executor) noexcept {
+  place(out, X.rows, X.cols, kernel.key.compute, memory);
+  fill_stack(1, kernel, X, 0, memory, executor);
+}
+
+Status ActivationsBuilder::fill_own(Activations& out, const Kernel& kernel, ConstMatrixView X,
                                     Executor& executor) noexcept {
-  const std::size_t bytes = Activations::bytes(compute, X.rows, X.cols);
+  const std::size_t bytes = Activations::bytes(kernel.key.compute, X.rows, X.cols);
   if (bytes > out.buffer_.size()) {
     Buffer grown(bytes);
     if (grown.data() == nullptr) {
@@ -80,7 +100,7 @@ Status ActivationsBuilder::fill_own(Activations& out, const Kernel& kernel, Cons
     }
     out.buffer_ = std::move(grown);
   }
-  fill(out, kernel, X, compute, out.buffer_.data(), executor);
+  fill(out, kernel, X, out.buffer_.data(), executor);
   return {};
 }
 
@@ -92,7 +112,7 @@ Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& co
   if (Status s = check_matrix("X", X); !s) return s;
   const Result<const Kernel*> kernel = choose_tiled(context, reader_of(compute), compute);
   if (!kernel) return kernel.status();
-  return ActivationsBuilder::fill_own(out, **kernel, X, compute, executor_of(context));
+  return ActivationsBuilder::fill_own(out, **kernel, X, executor_of(context));
 }
 
 }  // namespace nibblas

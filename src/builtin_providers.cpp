@@ -17,6 +17,12 @@ constexpr const KernelTable* kTables[] = {
 #if defined(NIBBLAS_HAVE_SCALAR)
     &nibblas_isa_scalar,
 #endif
+#if defined(NIBBLAS_HAVE_XSIMD_AVX2)
+    &nibblas_isa_xsimd_avx2,
+#endif
+#if defined(NIBBLAS_HAVE_XSIMD_AVX512)
+    &nibblas_isa_xsimd_avx512,
+#endif
 #if defined(NIBBLAS_HAVE_AVX2)
     &nibblas_isa_avx2,
 #endif

@@ -14,12 +14,19 @@ namespace {
 
 struct Job {
   const TiledProduct& product;
-  const Activations& x;
-  const MatrixView& y;
+  const ProductItems& items;
   std::byte* scratch;
   std::atomic<std::size_t> next;
   std::atomic<std::uint64_t> weight_bytes{0};
 };
+
+constexpr std::size_t kCacheLine = 64;
+
+/// Where element k of an activation tile starts: x[K][T] or blocks of 32.
+std::size_t activation_range_offset(Compute c, std::size_t tokens, std::size_t k) noexcept {
+  if (c == Compute::f32) return k * tokens * sizeof(float);
+  return k / kActBlock * tokens * (kActBlock + sizeof(Int8Token));
+}
 
 /// Panels that are handed to the kernel together, wherever their bytes are at the moment.
 struct Group {
@@ -34,7 +41,7 @@ class Worker {
       : job_(job),
         product_(job.product),
         plan_(job.product.plan),
-        layout_(panel_layout(job.product.weights.dtype())),
+        layout_(panel_layout(job.product.input.weights)),
         state_(reinterpret_cast<float*>(job.scratch + slot * product_.scratch.total())),
         packed_(job.scratch + slot * product_.scratch.total() + product_.scratch.state) {}
 
@@ -42,7 +49,13 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  void run_chunk(std::size_t chunk) noexcept {
+  /// Chunks of all items are counted through.
+  void run_chunk(std::size_t task) noexcept {
+    const std::size_t chunk = task % plan_.chunks();
+    if (const std::size_t i = task / plan_.chunks(); i != item_index_) {
+      item_ = job_.items.at(i, store_);
+      item_index_ = i;
+    }
     const Range panels = plan_.chunk_panels(chunk);
     const Range tiles = plan_.chunk_tiles(chunk);
     Group group;
@@ -69,14 +82,25 @@ class Worker {
       a.k1 = std::min(k0 + plan_.k_chunk, K);
       locate(group, a.k0, a.k1);
       for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) {
-        a.x = job_.x.tile(tile);
-        a.tokens = job_.x.tokens(tile);
+        a.x = item_.x->tile(tile);
+        a.tokens = item_.x->tokens(tile);
         a.state = state(tile - tiles.begin);
+        if (tile + 1 < tiles.end) prefetch_activations(tile + 1, a.k0, a.k1);
         product_.kernel->tiled.tile(a);
       }
       if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
     }
     for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) store(group, tile, state(tile - tiles.begin));
+  }
+
+  /// Asks for a tile's K range while the one before it is computed: X does not fit L2, and its ranges are too short for
+  /// the hardware to run ahead.
+  void prefetch_activations(std::size_t tile, std::size_t k0, std::size_t k1) const noexcept {
+    const Compute compute = product_.input.compute;
+    const std::size_t tokens = item_.x->tokens(tile);
+    const std::byte* begin = item_.x->tile(tile) + activation_range_offset(compute, tokens, k0);
+    const std::byte* end = item_.x->tile(tile) + activation_range_offset(compute, tokens, k1);
+    for (const std::byte* p = begin; p < end; p += kCacheLine) __builtin_prefetch(p, 0, 2);
   }
 
   float* state(std::size_t i) const noexcept {
@@ -85,9 +109,9 @@ class Worker {
 
   /// Where blocks [k0, k1) of the group lie; packs them when they are still rows of a file.
   void locate(Group& group, std::size_t k0, std::size_t k1) noexcept {
-    if (product_.weights.packed != nullptr) {
+    if (item_.weights.packed != nullptr) {
       for (std::size_t i = 0; i < group.size; ++i) {
-        group.data[i] = product_.weights.packed->panel(group.panel[i]) + layout_.range_bytes(0, k0);
+        group.data[i] = item_.weights.packed->panel(group.panel[i]) + layout_.range_bytes(0, k0);
       }
     } else if (plan_.pack_once) {
       for (std::size_t i = 0; i < group.size; ++i) group.data[i] = slot(i) + layout_.range_bytes(0, k0);
@@ -98,7 +122,7 @@ class Worker {
 
   void pack(Group& group, std::size_t k0, std::size_t k1) noexcept {
     for (std::size_t i = 0; i < group.size; ++i) {
-      product_.kernel->tiled.pack({product_.weights.view, group.panel[i] * kPanelRows, k0, k1, slot(i)});
+      product_.kernel->tiled.pack({item_.weights.view, group.panel[i] * kPanelRows, k0, k1, slot(i)});
       group.data[i] = slot(i);
     }
   }
@@ -108,10 +132,10 @@ class Worker {
   /// Finished sums to Y; a last panel has rows that do not exist.
   void store(const Group& group, std::size_t tile, const float* state) noexcept {
     const std::size_t slot_floats = product_.input.state_floats * kPanelRows;
-    const std::size_t tokens = job_.x.tokens(tile);
+    const std::size_t tokens = item_.x->tokens(tile);
     const std::size_t N = product_.input.N;
     for (std::size_t t = 0; t < tokens; ++t) {
-      float* y = job_.y.data + (job_.x.first_token(tile) + t) * job_.y.stride;
+      float* y = item_.y.data + (item_.x->first_token(tile) + t) * item_.y.stride;
       for (std::size_t i = 0; i < group.size; ++i) {
         const std::size_t row = group.panel[i] * kPanelRows;
         const float* sums = state + (i * tokens + t) * slot_floats;
@@ -128,6 +152,9 @@ class Worker {
   const TiledProduct& product_;
   const TilePlan& plan_;
   const PanelLayout& layout_;
+  std::size_t item_index_ = SIZE_MAX;
+  ProductItem item_;
+  ProductItems::Store store_;
   float* state_;
   std::byte* packed_;
   std::uint64_t weight_bytes_ = 0;
@@ -138,14 +165,29 @@ void work(void* arg, std::size_t slot) noexcept {
   Job& job = *static_cast<Job*>(arg);
   const FpEnvironment env;
   Worker worker(job, slot);
-  const std::size_t chunks = job.product.plan.chunks();
+  const std::size_t chunks = job.items.count() * job.product.plan.chunks();
   for (std::size_t c = slot; c < chunks; c = job.next.fetch_add(1, std::memory_order_relaxed)) worker.run_chunk(c);
 }
+
+/// A single product, whose operands exist.
+class OneItem final : public ProductItems {
+ public:
+  explicit OneItem(const ProductItem& item) noexcept : ProductItems(1), item_(item) {}
+  ProductItem at(std::size_t, Store&) const noexcept override { return item_; }
+
+ private:
+  ProductItem item_;
+};
 
 }  // namespace
 
 TiledProduct make_product(const Kernel& kernel, const WeightSource& w, std::size_t M, const Context& context,
                           const TileOverride& force) noexcept {
+  return make_product_of(1, kernel, w, M, context, force);
+}
+
+TiledProduct make_product_of(std::size_t count, const Kernel& kernel, const WeightSource& w, std::size_t M,
+                             const Context& context, const TileOverride& force) noexcept {
   TiledProduct p;
   p.kernel = &kernel;
   p.weights = w;
@@ -158,19 +200,26 @@ TiledProduct make_product(const Kernel& kernel, const WeightSource& w, std::size
   p.input.k_step = kernel.tiled.k_step;
   p.input.state_floats = kernel.tiled.state_floats;
   p.input.streams = kernel.tiled.streams;
-  p.input.threads = executor_of(context).concurrency();
+  const std::size_t threads = std::max<std::size_t>(executor_of(context).concurrency(), 1);
+  p.input.threads = ceil_div(threads, count);
   p.input.caches = caches_of(context);
   p.input.force = force;
   p.plan = plan(p.input);
   p.scratch = worker_scratch(p.input, p.plan);
+  p.workers = count == 1 ? p.plan.threads : std::min(threads, count * p.plan.chunks());
   return p;
+}
+
+std::uint64_t run(const TiledProduct& product, const ProductItems& items, std::byte* scratch,
+                  Executor& executor) noexcept {
+  Job job{product, items, scratch, product.workers};
+  executor.parallel_for(product.workers, {work, &job});
+  return job.weight_bytes.load(std::memory_order_relaxed);
 }
 
 std::uint64_t run(const TiledProduct& product, const Activations& x, const MatrixView& y, std::byte* scratch,
                   Executor& executor) noexcept {
-  Job job{product, x, y, scratch, product.plan.threads};
-  executor.parallel_for(product.plan.threads, {work, &job});
-  return job.weight_bytes.load(std::memory_order_relaxed);
+  return run(product, OneItem({product.weights, &x, y}), scratch, executor);
 }
 
 }  // namespace nibblas

@@ -24,56 +24,16 @@ struct Input {
   std::size_t K() const noexcept { return rows != nullptr ? rows->cols : prepared->K(); }
 };
 
-void zero(const MatrixView& y) noexcept {
-  for (std::size_t r = 0; r < y.rows; ++r) std::fill_n(y.data + r * y.stride, y.cols, 0.0f);
-}
-
-/// What only the chosen kernel knows about W.
-Status check_kernel(const Kernel& kernel, const WeightSource& w) noexcept {
-  if (!kernel.is_tiled()) return w.packed != nullptr ? check_own_packing(kernel, *w.packed) : Status{};
-  if (w.K() <= kernel.tiled.k_max) return {};
-  return error(StatusCode::unsupported, kernel.name, ": K = ", w.K(), " could overflow its integer sums, at most ",
-               kernel.tiled.k_max);
-}
-
-Result<std::byte*> reserve(Context& context, std::size_t bytes) noexcept {
-  if (std::byte* memory = context.workspace.reserve(bytes)) return memory;
-  if (!context.workspace.fixed()) {
-    return error(StatusCode::out_of_memory, "no memory for a workspace of ", bytes, " bytes");
-  }
-  if (context.workspace.capacity() >= bytes) {
-    return error(StatusCode::invalid_argument, "workspace: its memory is not 64-byte aligned");
-  }
-  return error(StatusCode::buffer_too_small, "workspace: ", context.workspace.capacity(), " bytes, needed are ", bytes);
-}
-
-Status run_on_views(const Kernel& kernel, const WeightSource& w, const ConstMatrixView& x, const MatrixView& y,
-                    Context& context) noexcept {
-  WeightView empty;
-  if (w.view == nullptr) {
-    empty.dtype = w.dtype();
-    empty.N = w.N();
-    empty.K = w.K();
-  }
-  const MatmulArgs args{w.view != nullptr ? *w.view : empty,
-                        w.packed != nullptr ? w.packed->data() : nullptr,
-                        x,
-                        y,
-                        executor_of(context),
-                        context.workspace};
-  return run_whole(kernel, args);
-}
-
 Status run_tiled(const Kernel& kernel, const WeightSource& w, const Input& x, const MatrixView& y, Context& context,
                  const MatmulOptions& options) noexcept {
   const TiledProduct product = make_product(kernel, w, x.M(), context, options.tiles);
   const std::size_t x_bytes =
-      x.prepared != nullptr ? 0 : round_up(Activations::bytes(kernel.key.compute, x.M(), x.K()), 64);
+      x.prepared != nullptr ? 0 : ActivationsBuilder::bytes_of(kernel.key.compute, x.M(), x.K());
   const Result<std::byte*> scratch = reserve(context, x_bytes + product.scratch_bytes());
   if (!scratch) return scratch.status();
   Activations local;
   if (x.prepared == nullptr) {
-    ActivationsBuilder::fill(local, kernel, *x.rows, kernel.key.compute, *scratch, executor_of(context));
+    ActivationsBuilder::fill(local, kernel, *x.rows, *scratch, executor_of(context));
   }
   const std::uint64_t bytes =
       run(product, x.prepared != nullptr ? *x.prepared : local, y, *scratch + x_bytes, executor_of(context));
@@ -107,7 +67,7 @@ Status multiply(const WeightSource& w, const Input& x, const MatrixView& y, Cont
     return {};
   }
   return (*kernel)->is_tiled() ? run_tiled(**kernel, w, x, y, context, options)
-                               : run_on_views(**kernel, w, *x.rows, y, context);
+                               : run_whole(**kernel, w, *x.rows, y, context);
 }
 
 Result<std::size_t> needed(const WeightSource& w, std::size_t M, Context& context,
@@ -121,7 +81,7 @@ Result<std::size_t> needed(const WeightSource& w, std::size_t M, Context& contex
   if (Status s = check_kernel(**kernel, w); !s) return s;
   if (M == 0 || w.N() == 0 || w.K() == 0 || !(*kernel)->is_tiled()) return std::size_t{0};
   const TiledProduct product = make_product(**kernel, w, M, context, options.tiles);
-  return round_up(Activations::bytes((*kernel)->key.compute, M, w.K()), 64) + product.scratch_bytes();
+  return ActivationsBuilder::bytes_of((*kernel)->key.compute, M, w.K()) + product.scratch_bytes();
 }
 
 std::string explain(const WeightSource& w, std::size_t M, Context& context, const MatmulOptions& options) try {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "product.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "nibblas/formats.hpp"
 #include "status_message.hpp"
+#include "whole.hpp"
 
 namespace nibblas {
 
@@ -81,6 +83,28 @@ Result<const Kernel*> choose_tiled(const Context& context, DType weights, Comput
   r.key = {Op::matmul, weights, compute};
   r.tiled_only = true;
   return choose_kernel(context, r);
+}
+
+void zero(const MatrixView& y) noexcept {
+  for (std::size_t r = 0; r < y.rows; ++r) std::fill_n(y.data + r * y.stride, y.cols, 0.0f);
+}
+
+Status check_kernel(const Kernel& kernel, const WeightSource& w) noexcept {
+  if (!kernel.is_tiled()) return w.packed != nullptr ? check_own_packing(kernel, *w.packed) : Status{};
+  if (w.K() <= kernel.tiled.k_max) return {};
+  return error(StatusCode::unsupported, kernel.name, ": K = ", w.K(), " could overflow its integer sums, at most ",
+               kernel.tiled.k_max);
+}
+
+Result<std::byte*> reserve(Context& context, std::size_t bytes) noexcept {
+  if (std::byte* memory = context.workspace.reserve(bytes)) return memory;
+  if (!context.workspace.fixed()) {
+    return error(StatusCode::out_of_memory, "no memory for a workspace of ", bytes, " bytes");
+  }
+  if (context.workspace.capacity() >= bytes) {
+    return error(StatusCode::invalid_argument, "workspace: its memory is not 64-byte aligned");
+  }
+  return error(StatusCode::buffer_too_small, "workspace: ", context.workspace.capacity(), " bytes, needed are ", bytes);
 }
 
 }  // namespace nibblas

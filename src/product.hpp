@@ -41,4 +41,12 @@ Result<const Kernel*> choose_kernel(const Context& context, const KernelRequest&
 /// The best kernel that works on panels, whatever serves rows.
 Result<const Kernel*> choose_tiled(const Context& context, DType weights, Compute compute) noexcept;
 
+/// What only the chosen kernel knows about W.
+Status check_kernel(const Kernel& kernel, const WeightSource& w) noexcept;
+
+/// Errors: out_of_memory; buffer_too_small or invalid_argument for memory of the caller.
+Result<std::byte*> reserve(Context& context, std::size_t bytes) noexcept;
+
+void zero(const MatrixView& y) noexcept;
+
 }  // namespace nibblas

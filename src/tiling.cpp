@@ -26,9 +26,11 @@ std::size_t activation_bytes_per_k(Compute c, std::size_t tokens) noexcept {
 
 std::size_t sane_l2(const TileInput& in) noexcept { return sane(in.caches.l2, 64 << 10, 64 << 20, 1 << 20); }
 
-// A row block of fewer panels would read the activations from beyond L2 too often.
-constexpr std::size_t kWideBlock = 16;
+// Fewer whole panels in L2 than this, and the panels count as long.
 constexpr std::size_t kNarrowBlock = 8;
+// The row block of long panels: each meets X anew, so not fewer than the first; the second keeps their sums in L2.
+constexpr std::size_t kLeastLongBlock = 4;
+constexpr std::size_t kMostLongBlock = 8;
 
 /// As many whole panels as fill half of L2.
 std::size_t panels_in_cache(const TileInput& in) noexcept {
@@ -57,14 +59,19 @@ std::size_t tile_state(const TileInput& in, std::size_t panels) noexcept {
   return panels * tokens_of(in) * in.state_floats * kPanelRows * sizeof(float);
 }
 
-/// Panels so long that few fit L2 are not kept whole: a K range of a wide row block takes a quarter of L2, the sums of
-/// the tiles that pass through it another.
+/// Panels so long that few fit L2 are not kept whole. The sums of a narrow row block for many tiles take half of L2 and
+/// stay there while K goes by, a K range of its weights takes a quarter, one of a tile's activations at most another as
+/// X streams past: W comes from memory once for all those tiles.
+std::size_t long_row_block(const TileInput& in, std::size_t tiles) noexcept {
+  return std::clamp(sane_l2(in) / 2 / (tiles * tile_state(in, 1)), kLeastLongBlock, kMostLongBlock);
+}
+
 void plan_long_panels(const TileInput& in, std::size_t tiles_per_chunk, TilePlan& p) noexcept {
   const PanelLayout& layout = panel_layout(in.weights);
-  const std::size_t quarter = sane_l2(in) / 4;
   const std::size_t weights_per_k = ceil_div(p.row_block * layout.block_bytes, layout.block_elems);
-  p.k_chunk = std::min(k_in_l1(in, 1), k_within(in, weights_per_k, quarter));
-  p.tile_group = std::clamp<std::size_t>(quarter / tile_state(in, p.row_block), 1, tiles_per_chunk);
+  const std::size_t x_per_k = activation_bytes_per_k(in.compute, tokens_of(in));
+  p.k_chunk = k_within(in, std::max(weights_per_k, x_per_k), sane_l2(in) / 4);
+  p.tile_group = std::clamp<std::size_t>(sane_l2(in) / 2 / tile_state(in, p.row_block), 1, tiles_per_chunk);
 }
 
 }  // namespace
@@ -105,7 +112,7 @@ TilePlan plan(const TileInput& in) noexcept {
   const std::size_t share = std::max<std::size_t>(p.panels / wanted, 1);
   const std::size_t fit = panels_in_cache(in);
   const bool long_panels = p.tiles > 1 && fit < kNarrowBlock && !in.zero_copy;
-  p.row_block = p.tiles == 1 ? share : std::min(long_panels ? kWideBlock : fit, share);
+  p.row_block = p.tiles == 1 ? share : std::min(long_panels ? long_row_block(in, p.tiles) : fit, share);
   if (in.force.row_block != 0) p.row_block = in.force.row_block;
   if (p.tiles > 1) p.row_block = std::min(p.row_block, kMaxTilePanels);
   p.row_block = std::clamp<std::size_t>(p.row_block, 1, p.panels);

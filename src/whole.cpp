@@ -21,7 +21,20 @@ T guarded(const Kernel& kernel, Call call) noexcept {
 
 }  // namespace
 
-Status run_whole(const Kernel& kernel, const MatmulArgs& args) noexcept {
+Status run_whole(const Kernel& kernel, const WeightSource& w, const ConstMatrixView& x, const MatrixView& y,
+                 Context& context) noexcept {
+  WeightView empty;
+  if (w.view == nullptr) {
+    empty.dtype = w.dtype();
+    empty.N = w.N();
+    empty.K = w.K();
+  }
+  const MatmulArgs args{w.view != nullptr ? *w.view : empty,
+                        w.packed != nullptr ? w.packed->data() : nullptr,
+                        x,
+                        y,
+                        executor_of(context),
+                        context.workspace};
   return guarded<Status>(kernel, [&] { return kernel.whole.run(args, kernel.whole.user); });
 }
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 "$root/cmake/install-packages.sh" g++ cmake ninja-build binutils pkg-config libgtest-dev libbenchmark-dev libfmt-dev \
-  libcli11-dev nlohmann-json3-dev qemu-user
+  libcli11-dev libxsimd-dev nlohmann-json3-dev qemu-user
 
 build=$root/build/release
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release

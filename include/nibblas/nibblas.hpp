@@ -2,6 +2,7 @@
 #pragma once
 
 // Everything except the GGUF reader (nibblas/gguf.hpp, target nibblas::gguf).
+#include "nibblas/batched.hpp"
 #include "nibblas/buffer.hpp"
 #include "nibblas/cpu.hpp"
 #include "nibblas/dtype.hpp"

@@ -24,4 +24,6 @@ extern "C" {
 extern const nibblas::KernelTable nibblas_isa_scalar;
 extern const nibblas::KernelTable nibblas_isa_avx2;
 extern const nibblas::KernelTable nibblas_isa_avx512;
+extern const nibblas::KernelTable nibblas_isa_xsimd_avx2;
+extern const nibblas::KernelTable nibblas_isa_xsimd_avx512;
 }

@@ -58,6 +58,63 @@ TEST(Cli, Everything) {
   EXPECT_FALSE(o.is_default_run());
 }
 
+TEST(Cli, Peers) {
+  EXPECT_TRUE(run({}).peers.empty());
+  EXPECT_FALSE(run({}).baseline);
+  const RunOptions o =
+      run({"--peer", "ggml,onednn", "--peer-dir", "there", "--peer-variant", "haswell", "--baseline", "scalar"});
+  EXPECT_EQ(o.peers, (std::vector<std::string>{"ggml", "onednn"}));
+  EXPECT_EQ(o.peer_dir, "there");
+  EXPECT_EQ(o.peer_variant, "haswell");
+  EXPECT_TRUE(o.baseline);
+}
+
+TEST(Cli, Tiling) {
+  const auto plain = std::get<TilingOptions>(parse({"tiling"}));
+  EXPECT_EQ(plain.run.weights, std::vector<DType>{DType::f32});
+  EXPECT_EQ(plain.run.shapes, (std::vector<Shape>{{4096, 4096}}));
+  EXPECT_EQ(plain.run.m, std::vector<std::size_t>{64});
+  EXPECT_EQ(plain.run.threads, std::vector<std::size_t>{1});
+  EXPECT_EQ(plain.row_block, 8u);
+  EXPECT_FALSE(plain.sweep);
+  const auto o = std::get<TilingOptions>(
+      parse({"tiling", "--weights", "q4_0", "--compute", "f32", "--shapes", "64x32", "--m", "3,4", "--provider", "avx2",
+             "--threads", "2", "--sweep", "--row-block", "5", "--json", "out.json"}));
+  EXPECT_EQ(o.run.weights, std::vector<DType>{DType::q4_0});
+  EXPECT_EQ(o.run.computes, std::vector<Compute>{Compute::f32});
+  EXPECT_EQ(o.run.shapes, (std::vector<Shape>{{64, 32}}));
+  EXPECT_EQ(o.run.m, (std::vector<std::size_t>{3, 4}));
+  EXPECT_EQ(o.run.providers, std::vector<std::string>{"avx2"});
+  EXPECT_EQ(o.run.threads, std::vector<std::size_t>{2});
+  EXPECT_EQ(o.run.json, "out.json");
+  EXPECT_EQ(o.row_block, 5u);
+  EXPECT_TRUE(o.sweep);
+}
+
+TEST(Cli, Layer) {
+  const auto plain = std::get<LayerOptions>(parse({"layer"}));
+  EXPECT_EQ(plain.weights, (std::vector<DType>{DType::f32, DType::q8_0, DType::q4_0, DType::q4_k}));
+  EXPECT_EQ(plain.m, (std::vector<std::size_t>{1, 16, 128}));
+  EXPECT_EQ(plain.threads, std::vector<std::size_t>{1});
+  EXPECT_EQ(plain.hidden, 4096u);
+  EXPECT_EQ(plain.ffn, 11008u);
+  const auto o =
+      std::get<LayerOptions>(parse({"layer",  "--hidden",  "64",     "--ffn",  "96",     "--heads",   "4", "--kv-heads",
+                                    "2",      "--weights", "q8_0",   "--m",    "2,3",    "--threads", "2", "--provider",
+                                    "scalar", "--hot",     "--json", "x.json", "--time", "0"}));
+  EXPECT_EQ(o.hidden, 64u);
+  EXPECT_EQ(o.ffn, 96u);
+  EXPECT_EQ(o.heads, 4u);
+  EXPECT_EQ(o.kv_heads, 2u);
+  EXPECT_EQ(o.weights, std::vector<DType>{DType::q8_0});
+  EXPECT_EQ(o.m, (std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(o.threads, std::vector<std::size_t>{2});
+  EXPECT_EQ(o.provider, "scalar");
+  EXPECT_TRUE(o.hot);
+  EXPECT_EQ(o.seconds, 0);
+  EXPECT_EQ(o.json, "x.json");
+}
+
 TEST(Cli, AllMeansAll) {
   EXPECT_TRUE(run({"--weights", "all"}).weights.empty());
   EXPECT_TRUE(run({"--compute", "all"}).computes.empty());
@@ -80,7 +137,7 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
     const char* says;
   } cases[] = {
       {{}, "A subcommand is required"},
-      {{"fly"}, "unknown command 'fly'; valid: info, limits, run"},
+      {{"fly"}, "unknown command 'fly'; valid: info, limits, run, tiling, layer"},
       {{"run", "--shapes", "4096"}, "'4096' is not KxN"},
       {{"run", "--shapes", "0x16"}, "'0' is not a positive number"},
       {{"run", "--shapes", "16x1k"}, "'1k' is not a positive number"},
@@ -94,6 +151,16 @@ TEST(Cli, ErrorsNameTheValueAndTheValidOnes) {
       {{"run", "--time", "-1"}, "--time"},
       {{"run", "--time", "soon"}, "soon"},
       {{"run", "--gguf", "m.gguf", "--shapes", "32x32"}, "--gguf brings its own"},
+      {{"run", "--peer", "ggml,mkl"}, "unknown peer 'mkl'; valid: ggml, openblas, onednn"},
+      {{"run", "--baseline", "fast"}, "unknown baseline 'fast'; valid: scalar"},
+      {{"layer", "--hidden", "100"}, "hidden 100 has no 32 heads and 8 kv heads"},
+      {{"layer", "--heads", "4"}, "has no 4 heads and 8 kv heads"},
+      {{"layer", "--ffn", "0"}, "--ffn"},
+      {{"layer", "--weights", "q3_k"}, "unknown weights 'q3_k'"},
+      {{"layer", "--time", "-1"}, "--time"},
+      {{"tiling", "--row-block", "0"}, "--row-block"},
+      {{"tiling", "--weights", "q3_k"}, "unknown weights 'q3_k'"},
+      {{"tiling", "--peer", "ggml"}, "--peer"},
       {{"run", "--nonsense"}, "--nonsense"},
       {{"run", "leftover"}, "leftover"},
       {{"info", "--benchmark_filter=x"}, "--benchmark_filter=x"},

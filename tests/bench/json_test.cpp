@@ -36,6 +36,32 @@ TEST(Json, CaseHasEveryKeyAndItsValue) {
   EXPECT_FALSE(got.contains("tensor"));
 }
 
+TEST(Json, PeersAndBaseline) {
+  CaseResult r = made_result(Outcome::timed);  // 1.25 ms
+  for (const char* key : {"prepare_share", "peers", "peer", "peer_ms", "baseline_ms"}) {
+    EXPECT_FALSE(case_json(r).contains(key)) << key;
+  }
+  r.prepare_seconds = 0.0000625;
+  r.peers = {made_peer("slow", 0.005), made_peer("fast", 0.0025), made_peer("absent", 0, "not there")};
+  r.baseline = made_peer("scalar", 0.0625);
+  const nlohmann::json j = case_json(r);
+  EXPECT_DOUBLE_EQ(j["prepare_share"], 0.05);
+  EXPECT_EQ(j["peer"], "fast");
+  EXPECT_EQ(j["peer_variant"], "made");
+  EXPECT_DOUBLE_EQ(j["peer_ms"], 2.5);
+  EXPECT_DOUBLE_EQ(j["peer_ratio"], 2);
+  EXPECT_DOUBLE_EQ(j["peer_rel_l2_err"], 0.01);
+  EXPECT_DOUBLE_EQ(j["baseline_ms"], 62.5);
+  EXPECT_DOUBLE_EQ(j["baseline_ratio"], 50);
+  ASSERT_EQ(j["peers"].size(), 3u);
+  EXPECT_EQ(j["peers"][0]["peer"], "slow");
+  EXPECT_DOUBLE_EQ(j["peers"][0]["peer_ratio"], 4);
+  EXPECT_EQ(j["peers"][2]["skipped"], "not there");
+  EXPECT_FALSE(j["peers"][2].contains("peer_ms"));
+  r.peers = {made_peer("absent", 0, "not there")};
+  EXPECT_FALSE(case_json(r).contains("peer_ms"));
+}
+
 TEST(Json, RunSortsCasesByOutcome) {
   const nlohmann::json j = run_json(
       {}, {Limits{}},

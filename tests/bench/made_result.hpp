@@ -34,4 +34,15 @@ inline CaseResult made_result(Outcome outcome, std::string why = {}) {
   return r;
 }
 
+inline PeerResult made_peer(std::string name, double seconds, std::string why_not = {}) {
+  PeerResult p;
+  p.peer = std::move(name);
+  p.variant = "made";
+  p.why_not = std::move(why_not);
+  p.seconds = seconds;
+  p.repetitions = 7;
+  p.rel_l2 = 0.01;
+  return p;
+}
+
 }  // namespace nibblas::bench

@@ -24,6 +24,23 @@ TEST(Report, RowHasItsNumbersUnderTheirHeadings) {
   EXPECT_FALSE(contains(header, "tensor"));
 }
 
+TEST(Report, PeersStandUnderTheMilliseconds) {
+  CaseResult r = made_result(Outcome::timed);  // 1.25 ms
+  const Table table({r.spec});
+  EXPECT_EQ(table.rivals(r), "");
+  EXPECT_TRUE(contains(table.row(r), " -"));
+  r.prepare_seconds = 0.0000625;
+  EXPECT_TRUE(contains(table.row(r), "5.0%"));
+  r.peers = {made_peer("other", 0.0025), made_peer("absent", 0, "not there")};
+  r.baseline = made_peer("scalar", 0.0625);
+  const std::string text = table.rivals(r);
+  EXPECT_EQ(text.find("2.5000"), table.row(r).find("1.2500")) << text;
+  EXPECT_TRUE(contains(text, "  other (made)"));
+  EXPECT_TRUE(contains(text, " 2.00 x our time, rel L2 1.00e-02\n")) << text;
+  EXPECT_TRUE(contains(text, "  absent: skipped: not there\n")) << text;
+  EXPECT_TRUE(contains(text, " 50.00 x our time")) << text;
+}
+
 TEST(Report, SaysWhichLimitIsNear) {
   CaseResult r = made_result(Outcome::timed);
   r.speed.weight_gbs = 45;

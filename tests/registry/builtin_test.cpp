@@ -78,8 +78,14 @@ TEST(Builtin, EachMissingFeatureSwitchesOffExactlyWhoNeedsIt) {
   ASSERT_NE(avx2, nullptr);
   ASSERT_NE(avx512, nullptr);
 #endif
+  const TableProvider* xsimd_avx2 = find_builtin("xsimd_avx2");  // where xsimd is not installed, there is none
+  const TableProvider* xsimd_avx512 = find_builtin("xsimd_avx512");
   for (const auto& [provider, needs] :
        {std::pair{avx2, std::vector{CpuFeature::avx2, CpuFeature::fma}},
+        std::pair{xsimd_avx2, std::vector{CpuFeature::avx2, CpuFeature::fma}},
+        std::pair{xsimd_avx512,
+                  std::vector{CpuFeature::avx2, CpuFeature::fma, CpuFeature::avx512f, CpuFeature::avx512cd,
+                              CpuFeature::avx512bw, CpuFeature::avx512vl, CpuFeature::avx512dq}},
         std::pair{avx512, std::vector{CpuFeature::avx2, CpuFeature::fma, CpuFeature::avx512f, CpuFeature::avx512bw,
                                       CpuFeature::avx512vl, CpuFeature::avx512dq, CpuFeature::avx512vnni}}}) {
     for (const CpuFeature f : needs) {

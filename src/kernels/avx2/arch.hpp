@@ -16,11 +16,12 @@ struct Arch {
   using Transposer = avx2::Transposer;
   using Quantiser = avx2::Quantiser;
   static constexpr std::size_t kFloatTokens = 6;
-  static constexpr std::size_t kInt8Columns = 1;
+  static constexpr std::size_t kInt8Columns = 2;
+  static constexpr std::size_t kInt8Tokens = 2;
   static constexpr std::size_t kTernaryTokens = 4;
   static constexpr std::size_t kTernaryFloatTokens = 4;
-  static constexpr std::size_t kTernaryWide = 4;
-  static constexpr std::size_t kWideColumns = 8;
+  static constexpr std::size_t kFloatWide = 8;
+  static constexpr std::size_t kInt8Wide = 4;
 };
 
 }  // namespace

@@ -47,6 +47,8 @@ struct Isa {
   [[gnu::always_inline]] static I bytes(int value) noexcept { return _mm256_set1_epi8(static_cast<char>(value)); }
   [[gnu::always_inline]] static I bit_and(I a, I b) noexcept { return _mm256_and_si256(a, b); }
   [[gnu::always_inline]] static I bit_or(I a, I b) noexcept { return _mm256_or_si256(a, b); }
+  /// (a & mask) | b.
+  [[gnu::always_inline]] static I and_or(I a, I mask, I b) noexcept { return bit_or(bit_and(a, mask), b); }
   template <int N>
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return _mm256_srli_epi16(a, N);
@@ -83,37 +85,57 @@ struct Isa {
     return _mm256_cvtepu8_epi32(_mm_or_si128(lo, hi));
   }
 
+  // ---- codes to floats ----
+  /// float(code - Offset) of the four low or high nibbles of each row.
+  template <bool High, int Offset>
+  [[gnu::always_inline]] static void nibble_floats(I v, F (&w)[4]) noexcept {
+    if constexpr (High) v = _mm256_srli_epi16(v, 4);
+    byte_floats<15, Offset>(_mm256_and_si256(v, bytes(15)), w);
+  }
+  /// float(code - Offset) of the four bytes of each row.
+  template <int MaxCode, int Offset>
+  [[gnu::always_inline]] static void byte_floats(I v, F (&w)[4]) noexcept {
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (MaxCode < 0) {
+        w[i] = _mm256_cvtepi32_ps(_mm256_srai_epi32(_mm256_slli_epi32(v, 24 - 8 * i), 24));
+      } else {
+        const int none = static_cast<int>(0x80808000);
+        const I spread = _mm256_set_epi32(none + 12 + i, none + 8 + i, none + 4 + i, none + i, none + 12 + i,
+                                          none + 8 + i, none + 4 + i, none + i);
+        w[i] = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(v, spread));
+        if constexpr (Offset != 0) w[i] = _mm256_sub_ps(w[i], _mm256_set1_ps(Offset));
+      }
+    }
+  }
+
   // ---- dots ----
   /// Signed codes stay signed: |w| * (x with w's sign).
   static constexpr int signed_offset = 0;
   [[gnu::always_inline]] static I from_signed(I w) noexcept { return w; }
 
-  /// A running sum of 4-byte dots. vpmaddubsw adds two products in 16 bits, so codes up to MaxCode allow
-  /// 32767 / (2 * 127 * MaxCode) of its results to be added before they are widened.
-  template <int MaxCode>
+  /// A bias plus a running sum of Steps 4-byte dots. The bias joins at the end, where it needs no register before.
+  /// vpmaddubsw adds two products in 16 bits, so codes up to MaxCode allow
+  /// 32767 / (2 * 127 * MaxCode) of its results to be added before they are widened. Where that is not all of them, two
+  /// at a time are: with 32-bit sums beside 16-bit ones a tile of tokens would not fit the registers.
+  template <int MaxCode, int Steps>
   struct Dots {
-    static constexpr int folds = 32767 / (2 * 127 * MaxCode);
-    static_assert(folds >= 1, "vpmaddubsw itself would saturate");
+    static constexpr int budget = 32767 / (2 * 127 * MaxCode);
+    static_assert(budget >= 2, "vpmaddubsw's sums would saturate");
+    static constexpr int folds = budget >= Steps ? Steps : 2;
+    static constexpr int group = folds == Steps ? 1 : folds;
     I sum;
     I half;
-    [[gnu::always_inline]] void start(I bias) noexcept { sum = bias; }
+    [[gnu::always_inline]] void start(I) noexcept {}
     template <int Step>
     [[gnu::always_inline]] void step(I w, I x) noexcept {
       const I pairs = _mm256_maddubs_epi16(w, x);
-      if constexpr (Step % folds == 0) {
-        if constexpr (Step != 0) widen();
-        half = pairs;
-      } else {
-        half = _mm256_add_epi16(half, pairs);
+      half = Step % folds == 0 ? pairs : _mm256_add_epi16(half, pairs);
+      if constexpr (Step % folds == folds - 1) {
+        const I wide = _mm256_madd_epi16(half, _mm256_set1_epi16(1));
+        sum = Step < folds ? wide : add32(sum, wide);
       }
     }
-    [[gnu::always_inline]] I finish() noexcept {
-      widen();
-      return sum;
-    }
-    [[gnu::always_inline]] void widen() noexcept {
-      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(half, _mm256_set1_epi16(1)));
-    }
+    [[gnu::always_inline]] I finish(I bias) const noexcept { return add32(sum, bias); }
   };
 
   /// The same in a loop of any length, in 16 bits: at most max_steps steps lie between start() and finish().
@@ -144,16 +166,18 @@ struct Isa {
 
 /// Signed codes, -128 included: |w| is at most 128 as an unsigned byte, x at most 127, so a pair is at most 32512 and
 /// is widened at once.
-template <>
-struct Isa::Dots<-128> {
+template <int Steps>
+struct Isa::Dots<-128, Steps> {
+  static constexpr int group = 1;
   I sum;
-  [[gnu::always_inline]] void start(I bias) noexcept { sum = bias; }
+  [[gnu::always_inline]] void start(I) noexcept {}
   template <int Step>
   [[gnu::always_inline]] void step(I w, I x) noexcept {
     const I pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
-    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    const I wide = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+    sum = Step == 0 ? wide : add32(sum, wide);
   }
-  [[gnu::always_inline]] I finish() const noexcept { return sum; }
+  [[gnu::always_inline]] I finish(I bias) const noexcept { return add32(sum, bias); }
 };
 
 }  // namespace

@@ -17,10 +17,11 @@ struct Arch {
   using Quantiser = avx512::Quantiser;
   static constexpr std::size_t kFloatTokens = 12;
   static constexpr std::size_t kInt8Columns = 2;
+  static constexpr std::size_t kInt8Tokens = 1;
   static constexpr std::size_t kTernaryTokens = 8;
   static constexpr std::size_t kTernaryFloatTokens = 8;
-  static constexpr std::size_t kTernaryWide = 4;
-  static constexpr std::size_t kWideColumns = 4;
+  static constexpr std::size_t kFloatWide = 4;
+  static constexpr std::size_t kInt8Wide = 4;
 };
 
 }  // namespace

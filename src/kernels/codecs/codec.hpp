@@ -6,15 +6,20 @@
 #include "nibblas/panel.hpp"
 
 // A codec knows where a panel block keeps its codes and scales, and nothing of registers or loops: Isa supplies the
-// operations. A *column* is Isa::lanes rows of a panel, `Sub` counts the 32 elements of a block that are asked for.
+// operations. A *column* is Isa::lanes rows of a panel, `Sub` counts the 32 elements of a block that are asked for, `G`
+// the four of the 32 that make a word.
 //
 //   dtype           the format
 //   scales_per_32   1, or 2 where a scale covers 16 elements
 //   has_min         a minimum is subtracted (q4_k, q5_k)
 //   max_code        largest unsigned code any byte pattern gives, or -128 for signed codes
 //   offset          what an unsigned code has too much; the dot starts at -offset * sum(x)
-//   codes<Sub>()    8 words: codes of k = 4g .. 4g + 3 of each row
+//   word<Sub, G>()  codes of k = 4G .. 4G + 3 of each row, a byte each
 //   scales<Sub>()   scale (and min) of each row, f32
+//
+// and a codec of nibbles says where they are before they are masked:
+//   raw<Sub, G>()   the word they are in, in the low or high nibbles of its bytes:
+//   high<Sub, G>()  which
 
 namespace nibblas {
 namespace {
@@ -28,14 +33,23 @@ struct BlockScales {
 /// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.
 constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_bytes != 0; }
 
-/// 4 words of nibbles: low ones are elements 0..15 of 32, high ones 16..31.
-template <class Isa>
-[[gnu::always_inline]] inline void nibbles(const std::byte* words, typename Isa::I (&w)[8]) noexcept {
-  const auto mask = Isa::bytes(15);
-  for (std::size_t g = 0; g < 4; ++g) {
-    const auto v = Isa::load_words(words + g * 64);
-    w[g] = Isa::bit_and(v, mask);
-    w[g + 4] = Isa::bit_and(Isa::template shift_right16<4>(v), mask);
+/// word<Sub, G>() of a codec of nibbles.
+template <class Isa, class Codec, std::size_t Sub, std::size_t G>
+[[gnu::always_inline]] inline typename Isa::I nibble_word(const std::byte* block, std::size_t column) noexcept {
+  auto v = Codec::template raw<Sub, G>(block, column);
+  if constexpr (Codec::template high<Sub, G>()) v = Isa::template shift_right16<4>(v);
+  return Isa::bit_and(v, Isa::bytes(15));
+}
+
+/// float(code - offset) of elements 4G .. 4G + 3 of the 32.
+template <class Isa, class Codec, std::size_t Sub, std::size_t G>
+[[gnu::always_inline]] inline void float_codes(const std::byte* block, std::size_t column,
+                                               typename Isa::F (&w)[4]) noexcept {
+  if constexpr (requires { Codec::template high<Sub, G>(); }) {
+    Isa::template nibble_floats<Codec::template high<Sub, G>(), Codec::offset>(
+        Codec::template raw<Sub, G>(block, column), w);
+  } else {
+    Isa::template byte_floats<Codec::max_code, Codec::offset>(Codec::template word<Sub, G>(block, column), w);
   }
 }
 

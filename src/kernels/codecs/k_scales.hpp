@@ -25,11 +25,11 @@ template <class Isa, std::size_t Sub>
   s.min = Isa::mul(Isa::load_f16(d + 2 * kPanelRows), Isa::to_float(m));
 }
 
-/// Nibbles of sub-block Sub: sub-blocks 2j and 2j + 1 are the low and high ones of the same 8 words.
-template <class Isa, std::size_t Sub>
-[[gnu::always_inline]] inline typename Isa::I k_nibbles(const std::byte* word) noexcept {
-  const auto v = Isa::load_words(word);
-  return Isa::bit_and(Sub % 2 == 0 ? v : Isa::template shift_right16<4>(v), Isa::bytes(15));
+/// The word whose nibbles are elements 4G .. 4G + 3 of sub-block Sub: sub-blocks 2j and 2j + 1 are the low and high
+/// ones of the same 8 words.
+template <class Isa, std::size_t Sub, std::size_t G>
+[[gnu::always_inline]] inline typename Isa::I k_nibbles(const std::byte* block, std::size_t column) noexcept {
+  return Isa::load_words(block + (Sub / 2 * 8 + G) * 64 + column * Isa::lanes * 4);
 }
 
 }  // namespace

@@ -14,10 +14,18 @@ struct Q4_0 {
   static constexpr int max_code = 15;
   static constexpr int offset = 8;
 
-  template <std::size_t Sub>
-  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
-                                           typename Isa::I (&w)[8]) noexcept {
-    nibbles<Isa>(block + column * Isa::lanes * 4, w);
+  // Low nibbles are elements 0..15, high ones 16..31.
+  template <std::size_t Sub, std::size_t G>
+  static constexpr bool high() {
+    return G >= 4;
+  }
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I raw(const std::byte* block, std::size_t column) noexcept {
+    return Isa::load_words(block + G % 4 * 64 + column * Isa::lanes * 4);
+  }
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
+    return nibble_word<Isa, Q4_0, Sub, G>(block, column);
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {

@@ -14,11 +14,17 @@ struct Q4_K {
   static constexpr int max_code = 15;
   static constexpr int offset = 0;
 
-  template <std::size_t Sub>
-  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
-                                           typename Isa::I (&w)[8]) noexcept {
-    const std::byte* words = block + Sub / 2 * 8 * 64 + column * Isa::lanes * 4;
-    for (std::size_t g = 0; g < 8; ++g) w[g] = k_nibbles<Isa, Sub>(words + g * 64);
+  template <std::size_t Sub, std::size_t G>
+  static constexpr bool high() {
+    return Sub % 2 != 0;
+  }
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I raw(const std::byte* block, std::size_t column) noexcept {
+    return k_nibbles<Isa, Sub, G>(block, column);
+  }
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
+    return nibble_word<Isa, Q4_K, Sub, G>(block, column);
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {

@@ -14,14 +14,12 @@ struct Q5_K {
   static constexpr int max_code = 31;
   static constexpr int offset = 0;
 
-  template <std::size_t Sub>
-  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
-                                           typename Isa::I (&w)[8]) noexcept {
-    const std::byte* words = block + Sub / 2 * 8 * 64 + column * Isa::lanes * 4;
-    const std::byte* high = block + 32 * 64 + column * Isa::lanes * 4;
-    for (std::size_t g = 0; g < 8; ++g) {
-      w[g] = Isa::bit_or(k_nibbles<Isa, Sub>(words + g * 64), fifth_bit<Sub>(Isa::load_words(high + g * 64)));
-    }
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
+    auto low = k_nibbles<Isa, Sub, G>(block, column);
+    if constexpr (Sub % 2 != 0) low = Isa::template shift_right16<4>(low);
+    const auto high = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
+    return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high));
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {

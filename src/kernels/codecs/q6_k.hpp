@@ -16,21 +16,16 @@ struct Q6_K {
 
   // 32 elements are part p = Sub % 4 of half Sub / 4: their low bits are nibbles of ql words 16 half + 8 (p % 2) ...,
   // low for p < 2, their high bits are bits 2p of qh words 8 half ...
-  template <std::size_t Sub>
-  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
-                                           typename Isa::I (&w)[8]) noexcept {
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
     constexpr std::size_t half = Sub / 4;
     constexpr std::size_t part = Sub % 4;
-    const std::byte* low = block + (16 * half + 8 * (part % 2)) * 64 + column * Isa::lanes * 4;
-    const std::byte* high = block + (32 + 8 * half) * 64 + column * Isa::lanes * 4;
-    for (std::size_t g = 0; g < 8; ++g) {
-      auto lo = Isa::load_words(low + g * 64);
-      auto hi = Isa::load_words(high + g * 64);
-      if constexpr (part >= 2) lo = Isa::template shift_right16<4>(lo);
-      if constexpr (part < 2) hi = Isa::template shift_left16<4 - 2 * static_cast<int>(part)>(hi);
-      if constexpr (part > 2) hi = Isa::template shift_right16<2>(hi);
-      w[g] = Isa::bit_or(Isa::bit_and(lo, Isa::bytes(0x0f)), Isa::bit_and(hi, Isa::bytes(0x30)));
-    }
+    auto low = Isa::load_words(block + (16 * half + 8 * (part % 2) + G) * 64 + column * Isa::lanes * 4);
+    auto high = Isa::load_words(block + (32 + 8 * half + G) * 64 + column * Isa::lanes * 4);
+    if constexpr (part >= 2) low = Isa::template shift_right16<4>(low);
+    if constexpr (part < 2) high = Isa::template shift_left16<4 - 2 * static_cast<int>(part)>(high);
+    if constexpr (part > 2) high = Isa::template shift_right16<2>(high);
+    return Isa::and_or(low, Isa::bytes(0x0f), Isa::bit_and(high, Isa::bytes(0x30)));
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {

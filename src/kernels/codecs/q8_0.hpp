@@ -14,12 +14,9 @@ struct Q8_0 {
   static constexpr int max_code = -128;  // signed
   static constexpr int offset = Isa::signed_offset;
 
-  template <std::size_t Sub>
-  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
-                                           typename Isa::I (&w)[8]) noexcept {
-    for (std::size_t g = 0; g < 8; ++g) {
-      w[g] = Isa::from_signed(Isa::load_words(block + g * 64 + column * Isa::lanes * 4));
-    }
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
+    return Isa::from_signed(Isa::load_words(block + G * 64 + column * Isa::lanes * 4));
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {

@@ -48,16 +48,9 @@ struct Ternary {
   static constexpr int max_code = kTernaryMaxCode;
   static constexpr int offset = 1;
 
-  template <std::size_t Sub>
-  [[gnu::always_inline]] static void codes(const std::byte* block, std::size_t column,
-                                           typename Isa::I (&w)[8]) noexcept {
-    for (std::size_t j = 0; j < 2; ++j) {
-      const auto word = Isa::load_words(block + (2 * Sub + j) * 64 + column * Isa::lanes * 4);
-      w[4 * j] = ternary_codes<Isa, 0>(word);
-      w[4 * j + 1] = ternary_codes<Isa, 1>(word);
-      w[4 * j + 2] = ternary_codes<Isa, 2>(word);
-      w[4 * j + 3] = ternary_codes<Isa, 3>(word);
-    }
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
+    return ternary_codes<Isa, G % 4>(Isa::load_words(block + (2 * Sub + G / 4) * 64 + column * Isa::lanes * 4));
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {

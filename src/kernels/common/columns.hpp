@@ -43,5 +43,26 @@ void fill_columns(const TileArgs& a, std::size_t first, std::size_t state_floats
 inline constexpr std::size_t kPrefetchElems = 256;
 inline constexpr std::size_t kPrefetchAhead = 2048;  // bytes, of float panels
 
+/// f for each 32 elements of a block: where a codec finds them is known when it compiles.
+template <class Codec, class F>
+[[gnu::always_inline]] inline void for_each_sub(F f) noexcept {
+  for_each_index<panel_layout(Codec::dtype).block_elems / kActBlock>(f);
+}
+
+/// Asks for the lines of the block ahead that stand where this sub-block's share of the block is: spread evenly, they
+/// do not fill the queue of outstanding misses.
+template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+[[gnu::always_inline]] inline void prefetch_part(const ColumnRef (&col)[C], std::size_t offset) noexcept {
+  constexpr std::size_t bytes = panel_layout(Codec::dtype).block_bytes;
+  constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
+  constexpr std::size_t ahead = bytes * kPrefetchElems / panel_layout(Codec::dtype).block_elems;
+  for (std::size_t c = 0; c < C; ++c) {
+    if (C > 1 && col[c].column != 0) continue;  // once for each panel
+    for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {
+      Isa::prefetch(col[c].blocks + offset + ahead + i * 64);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nibblas

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -26,16 +27,16 @@ inline ActBlock act_block(const std::byte* tile, std::size_t tokens, std::size_t
   return {p, reinterpret_cast<const Int8Token*>(p + tokens * kActBlock)};
 }
 
-/// C columns with their codes and scales of 32 elements in registers.
-template <class Isa, class Codec, std::size_t C>
+/// C columns with their codes and scales of 32 elements: in registers where they fit, else in L1.
+template <class Isa, std::size_t C>
 struct DecodedColumns {
-  typename Isa::I w[C][8];
+  typename Isa::I w[8][C];
   BlockScales<Isa> s[C];
 };
 
-/// Where a column's dot of part `Part` (of scales_per_32) starts: -offset * sum of its activations.
+/// What a column's dot of part `Part` (of scales_per_32) has too much, negated: -offset * sum of its activations.
 template <class Isa, class Codec, std::size_t Part>
-inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
+[[gnu::always_inline]] inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
   constexpr int o = Codec::offset;
   static_assert(o == 0 || o == 1 || o == 8 || o == 32 || o == 128);
   constexpr int shift = o == 1 ? -3 : o == 32 ? 2 : o == 128 ? 4 : 0;
@@ -50,96 +51,133 @@ inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
   }
 }
 
-/// Part `Part` of 32 elements of one token. The steps are unrolled by hand: Dots needs to know which one it is.
-template <std::size_t Part, class Isa, class Codec, std::size_t C>
-[[gnu::always_inline]] inline void accumulate_part(const DecodedColumns<Isa, Codec, C>& d, const std::byte* codes,
-                                                   const Int8Token& x, typename Isa::F dx,
-                                                   typename Isa::F (&acc)[C]) noexcept {
-  constexpr int words = 8 / static_cast<int>(Codec::scales_per_32);
-  typename Isa::template Dots<Codec::max_code> dots[C];
-  const auto bias = dot_bias<Isa, Codec, Part>(x);
-  for (std::size_t c = 0; c < C; ++c) dots[c].start(bias);
-  for_each_index<words>([&](auto step) __attribute__((always_inline)) {
-    constexpr std::size_t g = Part * words + step();
-    const auto xw = Isa::broadcast32(codes + 4 * g);
-    for (std::size_t c = 0; c < C; ++c) dots[c].template step<static_cast<int>(step())>(d.w[c][g], xw);
+template <class Isa, class Codec>
+using CodecDots = typename Isa::template Dots<Codec::max_code, 8 / static_cast<int>(Codec::scales_per_32)>;
+
+/// acc takes up a finished dot of one part.
+template <std::size_t Part, class Isa, class Codec>
+[[gnu::always_inline]] inline void add_dot(CodecDots<Isa, Codec>& dot, const Int8Token& x, const BlockScales<Isa>& s,
+                                           typename Isa::F& acc) noexcept {
+  const auto sum = Isa::to_float(dot.finish(dot_bias<Isa, Codec, Part>(x)));
+  if constexpr (has_tail_scale(Codec::dtype)) {
+    acc = Isa::fma(sum, Isa::broadcast(x.d), acc);
+  } else {
+    acc = Isa::fma(sum, Isa::mul(s.scale[Part], Isa::broadcast(x.d)), acc);
+  }
+  if constexpr (Codec::has_min && Part + 1 == Codec::scales_per_32) {
+    acc = Isa::fnma(s.min, Isa::broadcast(x.dsum), acc);
+  }
+}
+
+/// T tokens x C columns take up 32 elements. The steps are unrolled: Dots needs to know which one it is, and may want
+/// `group` of them one after the other.
+template <class Isa, class Codec, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void accumulate(const DecodedColumns<Isa, C>& d, const std::byte* codes,
+                                              const Int8Token* x, typename Isa::F (&acc)[T][C]) noexcept {
+  using Dots = CodecDots<Isa, Codec>;
+  constexpr std::size_t words = 8 / Codec::scales_per_32;
+  for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
+    Dots dots[T][C];
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t c = 0; c < C; ++c) dots[t][c].start(dot_bias<Isa, Codec, part()>(x[t]));
+    }
+    for_each_index<words / Dots::group>([&](auto turn) __attribute__((always_inline)) {
+      for (std::size_t t = 0; t < T; ++t) {
+        for_each_index<Dots::group>([&](auto i) __attribute__((always_inline)) {
+          constexpr std::size_t step = turn * Dots::group + i;
+          constexpr std::size_t g = part * words + step;
+          const auto xw = Isa::broadcast32(codes + t * kActBlock + 4 * g);
+          for (std::size_t c = 0; c < C; ++c) dots[t][c].template step<static_cast<int>(step)>(d.w[g][c], xw);
+        });
+      }
+    });
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t c = 0; c < C; ++c) add_dot<part(), Isa, Codec>(dots[t][c], x[t], d.s[c], acc[t][c]);
+    }
   });
-  for (std::size_t c = 0; c < C; ++c) {
-    if constexpr (has_tail_scale(Codec::dtype)) {
-      acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), dx, acc[c]);
-    } else {
-      acc[c] = Isa::fma(Isa::to_float(dots[c].finish()), Isa::mul(d.s[c].scale[Part], dx), acc[c]);
-    }
-  }
 }
 
-/// acc[c] of one token takes up 32 elements.
-template <class Isa, class Codec, std::size_t C>
-[[gnu::always_inline]] inline void accumulate(const DecodedColumns<Isa, Codec, C>& d, const std::byte* codes,
-                                              const Int8Token& x, typename Isa::F (&acc)[C]) noexcept {
-  const auto dx = Isa::broadcast(x.d);
-  accumulate_part<0>(d, codes, x, dx, acc);
-  if constexpr (Codec::scales_per_32 == 2) accumulate_part<1>(d, codes, x, dx, acc);
-  if constexpr (Codec::has_min) {
-    const auto dsum = Isa::broadcast(x.dsum);
-    for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fnma(d.s[c].min, dsum, acc[c]);
-  }
+/// One token, 32 elements, C columns: each code is decoded and used up at once, a broadcast of x
+/// serves them all.
+template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+[[gnu::always_inline]] inline void accumulate_one(const ColumnRef* col, std::size_t offset, const ActBlock& x,
+                                                  typename Isa::F* acc) noexcept {
+  constexpr std::size_t words = 8 / Codec::scales_per_32;
+  for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
+    CodecDots<Isa, Codec> dots[C];
+    for (std::size_t c = 0; c < C; ++c) dots[c].start(dot_bias<Isa, Codec, part()>(x.token[0]));
+    for_each_index<words>([&](auto step) __attribute__((always_inline)) {
+      constexpr std::size_t g = part * words + step;
+      const auto xw = Isa::broadcast32(x.codes + 4 * g);
+      for (std::size_t c = 0; c < C; ++c) {
+        const ColumnRef& r = col[c];
+        dots[c].template step<static_cast<int>(step())>(Codec::template word<Sub, g>(r.blocks + offset, r.column), xw);
+      }
+    });
+    for (std::size_t c = 0; c < C; ++c) {
+      BlockScales<Isa> s;
+      Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, s);
+      add_dot<part(), Isa, Codec>(dots[c], x.token[0], s, acc[c]);
+    }
+  });
 }
 
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
-[[gnu::always_inline]] inline void decode(const ColumnRef* col, std::size_t block_offset,
-                                          DecodedColumns<Isa, Codec, C>& d) noexcept {
+[[gnu::always_inline]] inline void decode(const ColumnRef* col, std::size_t offset,
+                                          DecodedColumns<Isa, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
-    Codec::template codes<Sub>(col[c].blocks + block_offset, col[c].column, d.w[c]);
-    Codec::template scales<Sub>(col[c].blocks + block_offset, col[c].column, d.s[c]);
+    for_each_index<8>([&](auto g) __attribute__((always_inline)) {
+      d.w[g][c] = Codec::template word<Sub, g()>(col[c].blocks + offset, col[c].column);
+    });
+    Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, d.s[c]);
   }
 }
 
-/// f for each 32 elements of a block: where a codec finds them is known when it compiles.
-template <class Codec, class F>
-[[gnu::always_inline]] inline void for_each_sub(F f) noexcept {
-  for_each_index<panel_layout(Codec::dtype).block_elems / kActBlock>(f);
-}
-
-/// Asks for the lines of the block ahead that stand where this sub-block's share of the block is: spread evenly, they
-/// do not fill the queue of outstanding misses.
-template <class Isa, class Codec, std::size_t Sub, std::size_t C>
-[[gnu::always_inline]] inline void prefetch_part(const ColumnRef (&col)[C], std::size_t offset) noexcept {
-  constexpr std::size_t bytes = panel_layout(Codec::dtype).block_bytes;
-  constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
-  constexpr std::size_t ahead = bytes * kPrefetchElems / panel_layout(Codec::dtype).block_elems;
-  for (std::size_t c = 0; c < C; ++c) {
-    if (C > 1 && col[c].column != 0) continue;  // once for each panel
-    for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {
-      Isa::prefetch(col[c].blocks + offset + ahead + i * 64);
-    }
-  }
-}
-
-/// One token: C columns stream side by side, each decoded and used up before the next, so few registers are live.
+/// One token: C columns stream side by side. Four columns at once hide the dots' latency of the simple formats. The
+/// scales of the others are as much work as the dots, and one column after the other is faster (q5_k on AVX-512: 130
+/// against 87 GOP/s from L2).
 template <class Isa, class Codec, std::size_t C>
 void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  typename Isa::F acc[C][1];
-  for (std::size_t c = 0; c < C; ++c) acc[c][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
+  constexpr std::size_t together = layout.block_elems == kActBlock ? std::min<std::size_t>(C, 4) : 1;
+  typename Isa::F acc[C][1][1];
+  for (std::size_t c = 0; c < C; ++c) acc[c][0][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       prefetch_part<Isa, Codec, sub()>(col, offset);
       const ActBlock x = act_block(a.x, 1, k / kActBlock + sub);
-      for (std::size_t c = 0; c < C; ++c) {
-        DecodedColumns<Isa, Codec, 1> d;
-        decode<Isa, Codec, sub()>(col + c, offset, d);
-        accumulate(d, x.codes, x.token[0], acc[c]);
+#pragma GCC unroll 1
+      for (std::size_t c = 0; c < C; c += together) {
+        if constexpr (together > 1) {
+          accumulate_one<Isa, Codec, sub(), together>(col + c, offset, x, &acc[c][0][0]);
+        } else {
+          DecodedColumns<Isa, 1> d;
+          decode<Isa, Codec, sub(), 1>(col + c, offset, d);
+          accumulate<Isa, Codec, 1, 1>(d, x.codes, x.token, acc[c]);
+        }
       }
     });
   }
-  for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c][0]);
+  for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c][0][0]);
 }
 
-/// Several tokens: decoded codes fill the registers and are used for all of them; sums live in L1. (Sums in registers
-/// for 2 to 4 tokens, a function for each number, were no faster.)
-template <class Isa, class Codec, std::size_t C>
+/// T tokens of a tile take up 32 elements; their sums live in L1.
+template <class Isa, class Codec, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void accumulate_state(const DecodedColumns<Isa, C>& d, const ActBlock& x, std::size_t t0,
+                                                    const ColumnRef (&col)[C]) noexcept {
+  typename Isa::F acc[T][C];
+  for (std::size_t t = 0; t < T; ++t) {
+    for (std::size_t c = 0; c < C; ++c) acc[t][c] = Isa::load(col[c].state + (t0 + t) * kPanelRows);
+  }
+  accumulate<Isa, Codec, C, T>(d, x.codes + t0 * kActBlock, x.token + t0, acc);
+  for (std::size_t t = 0; t < T; ++t) {
+    for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + (t0 + t) * kPanelRows, acc[t][c]);
+  }
+}
+
+/// Several tokens: codes of C columns are decoded once and used for all of them, T at a time.
+template <class Isa, class Codec, std::size_t C, std::size_t T>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   if (a.k0 == 0) {
@@ -151,33 +189,32 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       prefetch_part<Isa, Codec, sub()>(col, offset);
-      DecodedColumns<Isa, Codec, C> d;
-      decode<Isa, Codec, sub()>(col, offset, d);
+      DecodedColumns<Isa, C> d;
+      decode<Isa, Codec, sub(), C>(col, offset, d);
       const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
-      for (std::size_t t = 0; t < a.tokens; ++t) {
-        typename Isa::F acc[C];
-        for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::load(col[c].state + t * kPanelRows);
-        accumulate(d, x.codes + t * kActBlock, x.token[t], acc);
-        for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, acc[c]);
+      std::size_t t = 0;
+      for (; t + T <= a.tokens; t += T) accumulate_state<Isa, Codec, C, T>(d, x, t, col);
+      if constexpr (T > 1) {
+        for (; t < a.tokens; ++t) accumulate_state<Isa, Codec, C, 1>(d, x, t, col);
       }
     });
   }
 }
 
-template <class Isa, class Codec, std::size_t C>
+template <class Isa, class Codec, std::size_t C, std::size_t T>
 void int8_columns(const TileArgs& a, std::size_t first) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
   if (a.tokens == 1) {
     int8_one<Isa, Codec, C>(a, col);
   } else {
-    int8_many<Isa, Codec, C>(a, col);
+    int8_many<Isa, Codec, C, T>(a, col);
   }
 }
 
-/// The tile function: Narrow columns at a time share each broadcast of activations; for one token Wide columns, which
-/// are distant panels that memory streams side by side.
-template <class Isa, class Codec, std::size_t Narrow, std::size_t Wide>
+/// The tile function: C columns x T tokens share their loads; for one token Wide columns, which are distant panels that
+/// memory streams side by side.
+template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
   std::size_t c = 0;
@@ -188,9 +225,9 @@ void int8_tile(const TileArgs& a) noexcept {
       int8_one<Isa, Codec, Wide>(a, col);
     }
   }
-  for (; c + Narrow <= columns; c += Narrow) int8_columns<Isa, Codec, Narrow>(a, c);
-  if constexpr (Narrow > 1) {
-    for (; c < columns; ++c) int8_columns<Isa, Codec, 1>(a, c);
+  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c);
+  if constexpr (C > 1) {
+    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c);
   }
 }
 

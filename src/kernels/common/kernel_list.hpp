@@ -13,6 +13,7 @@
 #include "kernels/codecs/q6_k.hpp"
 #include "kernels/codecs/q8_0.hpp"
 #include "kernels/common/f32.hpp"
+#include "kernels/common/f32_blocks.hpp"
 #include "kernels/common/int8.hpp"
 #include "kernels/common/pack_simd.hpp"
 #include "kernels/common/pack_ternary_simd.hpp"
@@ -26,11 +27,10 @@
 //   name                    of the provider
 //   Isa, Transposer, Quantiser
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
-//   kInt8Columns            columns whose decoded codes fill the registers
-//   kWideColumns            columns that stream side by side for a single token
+//   kInt8Columns, kInt8Tokens   columns x tokens that share the loads of codes and activations in an int8 tile
+//   kFloatWide, kInt8Wide   columns that stream side by side for a single token
 //   kTernaryTokens          tokens whose integer sums, times two columns, fill the registers
 //   kTernaryFloatTokens     the same for float sums of pairs
-//   kTernaryWide            as kWideColumns, for ternary codes
 
 namespace nibblas {
 namespace {
@@ -56,7 +56,7 @@ template <class Arch, DType W>
 constexpr Kernel float_kernel() {
   return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily, prepare_f32,
                       pack_floats<typename Arch::Transposer, W>,
-                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kWideColumns>, kStreams);
+                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kFloatWide>, kStreams);
 }
 
 template <class Arch, template <class> class Codec>
@@ -65,7 +65,17 @@ constexpr Kernel int8_kernel() {
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
                       prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kWideColumns>, kStreams);
+                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>,
+                      kStreams);
+}
+
+template <class Arch, template <class> class Codec>
+constexpr Kernel f32_block_kernel() {
+  using C = Codec<typename Arch::Isa>;
+  constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
+  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family, prepare_f32,
+                      pack_blocks<typename Arch::Transposer, C::dtype>,
+                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, Arch::kInt8Wide>, kStreams);
 }
 
 template <class Arch, DType W>
@@ -81,7 +91,7 @@ constexpr Kernel ternary_f32_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kFloatFamily : kBlock256F32;
   return tiled_kernel(
       kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32, kPackTernary<Arch, W>,
-      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryFloatTokens, Arch::kTernaryWide>, kStreams);
+      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryFloatTokens, Arch::kInt8Wide>, kStreams);
 }
 
 template <class Arch, DType W>
@@ -90,9 +100,9 @@ constexpr Kernel ternary_int8_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kBlock32Int8 : kBlock256Int8;
   constexpr auto tile = [] {
     if constexpr (has_tail_scale(W))
-      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kTernaryWide>;
+      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>;
     else
-      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kTernaryWide>;
+      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>;
   }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8>.data(), W, family,
                       prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kStreams);
@@ -104,9 +114,9 @@ constexpr Kernel ternary_token_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kTensorToken : kBlock256Token;
   constexpr auto tile = [] {
     if constexpr (has_tail_scale(W))
-      return &token_tensor_tile<Isa, Arch::kTernaryTokens, Arch::kTernaryWide>;
+      return &token_tensor_tile<Isa, Arch::kTernaryTokens, Arch::kInt8Wide>;
     else
-      return &token_block_tile<Isa, Arch::kTernaryTokens, Arch::kTernaryWide>;
+      return &token_block_tile<Isa, Arch::kTernaryTokens, Arch::kInt8Wide>;
   }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8_token>.data(), W, family,
                       prepare_int8<typename Arch::Quantiser, true>, kPackTernary<Arch, W>, tile, kStreams);

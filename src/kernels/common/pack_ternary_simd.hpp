@@ -15,7 +15,8 @@ namespace {
 
 template <class Isa>
 [[gnu::always_inline]] inline typename Isa::I word_mask(std::uint32_t mask) noexcept {
-  return Isa::broadcast32(&mask);
+  const auto bits = static_cast<std::int32_t>(mask);
+  return Isa::broadcast32(&bits);
 }
 
 /// tq2_0: bit pair l of byte 4g + i of 16 bytes is element 32l + 4g + i, so the four words of pair l take one bit pair

@@ -15,9 +15,9 @@ namespace nibblas {
 namespace {
 
 /// int8 of bitnet_b158: acc over scaled blocks, y = acc * scale.
-template <class Isa, std::size_t Narrow, std::size_t Wide>
+template <class Isa, std::size_t C, std::size_t T, std::size_t Wide>
 void int8_tensor_tile(const TileArgs& a) noexcept {
-  int8_tile<Isa, Ternary<Isa, DType::bitnet_b158>, Narrow, Wide>(a);
+  int8_tile<Isa, Ternary<Isa, DType::bitnet_b158>, C, T, Wide>(a);
   if (a.k1 == a.K) scale_rows<Isa>(a, 1);
 }
 
@@ -51,7 +51,7 @@ template <class Isa, std::size_t C, std::size_t T>
           for_each_index<C>([&](auto c)
                                 __attribute__((always_inline)) { codes[c()] = take_ternary_codes<Isa>(word[c()]); });
           for_each_index<T>([&](auto t) __attribute__((always_inline)) {
-            const I xt = Isa::broadcast32(x + t() * kActBlock + (4 * j() + g()) * 4);
+            const auto xt = Isa::broadcast32(x + t() * kActBlock + (4 * j() + g()) * 4);
             for_each_index<C>([&](auto c) __attribute__((always_inline)) {
               dots[j() % chains][t()][c()].step(codes[c()], xt);
             });

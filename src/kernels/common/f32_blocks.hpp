@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "kernels/codecs/codec.hpp"
+#include "kernels/common/columns.hpp"
+#include "nibblas/kernel.hpp"
+
+// Block formats on f32 activations x[K][T], for any Isa and Codec, in the canonical order: per scale
+//   p = 0;  p = fma(x, float(code - offset), p), ascending;  acc = fma(scale, p, acc);
+// and per 32, where there is a minimum, acc = fma(-min, sum of the 32 x, acc).
+
+namespace nibblas {
+namespace {
+
+/// One token: codes become floats in registers and are used up at once. A broadcast of x serves C columns.
+template <class Isa, class Codec, std::size_t C>
+void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+  using F = typename Isa::F;
+  constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  constexpr std::size_t words = 8 / Codec::scales_per_32;
+  const auto* x = reinterpret_cast<const float*>(a.x);
+  F acc[C];
+  for (std::size_t c = 0; c < C; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
+  std::size_t offset = 0;
+  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset);
+      const float* xs = x + k + sub * kActBlock;
+      BlockScales<Isa> s[C];
+      for (std::size_t c = 0; c < C; ++c) Codec::template scales<sub()>(col[c].blocks + offset, col[c].column, s[c]);
+      F p[C];
+      for_each_index<8>([&](auto g) __attribute__((always_inline)) {
+        if constexpr (g % words == 0) {
+          for (std::size_t c = 0; c < C; ++c) p[c] = Isa::zero();
+        }
+        for (std::size_t c = 0; c < C; ++c) {
+          F w[4];
+          float_codes<Isa, Codec, sub(), g()>(col[c].blocks + offset, col[c].column, w);
+          for (std::size_t i = 0; i < 4; ++i) p[c] = Isa::fma(Isa::broadcast(xs[4 * g + i]), w[i], p[c]);
+        }
+        if constexpr (g % words == words - 1) {
+          for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fma(s[c].scale[g / words], p[c], acc[c]);
+        }
+      });
+      if constexpr (Codec::has_min) {
+        const F sum = Isa::broadcast(x[a.K + k / kActBlock + sub]);
+        for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fnma(s[c].min, sum, acc[c]);
+      }
+    });
+  }
+  for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c]);
+}
+
+/// 32 elements of C columns as floats: decoded once, used for every token of the tile.
+template <class Isa, std::size_t C>
+struct FloatBlock {
+  typename Isa::F w[kActBlock][C];
+  BlockScales<Isa> s[C];
+};
+
+/// What T tokens need to take up a FloatBlock.
+struct FloatTokens {
+  const float* x;     ///< [32][stride], at the first token
+  const float* sums;  ///< at the first token
+  std::size_t stride;
+  float* state[2];  ///< of each column, at the first token
+};
+
+/// T tokens x C columns: their sums over a scale's elements are in registers.
+template <class Isa, std::size_t ScalesPer32, bool HasMin, std::size_t C, std::size_t T>
+void f32_block_tokens(const FloatBlock<Isa, C>& b, const FloatTokens& a) noexcept {
+  using F = typename Isa::F;
+  constexpr std::size_t elems = kActBlock / ScalesPer32;
+  for (std::size_t part = 0; part < ScalesPer32; ++part) {
+    F p[T][C];
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::zero();
+    }
+    const float* x = a.x + part * elems * a.stride;
+    for (std::size_t i = 0; i < elems; ++i, x += a.stride) {
+      for (std::size_t t = 0; t < T; ++t) {
+        const F xt = Isa::broadcast(x[t]);
+        for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::fma(xt, b.w[part * elems + i][c], p[t][c]);
+      }
+    }
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t c = 0; c < C; ++c) {
+        float* state = a.state[c] + t * kPanelRows;
+        F acc = Isa::fma(b.s[c].scale[part], p[t][c], Isa::load(state));
+        if constexpr (HasMin) acc = Isa::fnma(b.s[c].min, Isa::broadcast(a.sums[t]), acc);
+        Isa::store(state, acc);
+      }
+    }
+  }
+}
+
+template <class Isa, std::size_t ScalesPer32, bool HasMin, std::size_t C, std::size_t MaxT>
+constexpr auto kTokenFunctions = []<std::size_t... T>(std::index_sequence<T...>) {
+  using Function = void (*)(const FloatBlock<Isa, C>&, const FloatTokens&) noexcept;
+  return std::array<Function, MaxT>{&f32_block_tokens<Isa, ScalesPer32, HasMin, C, T + 1>...};
+}
+(std::make_index_sequence<MaxT>{});
+
+template <class Isa, class Codec, std::size_t C, std::size_t MaxT>
+void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+  constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  constexpr auto& tokens = kTokenFunctions<Isa, Codec::scales_per_32, Codec::has_min, C, MaxT>;
+  const auto* x = reinterpret_cast<const float*>(a.x);
+  if (a.k0 == 0) {
+    for (std::size_t t = 0; t < a.tokens; ++t) {
+      for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
+    }
+  }
+  const std::size_t parts = (a.tokens + MaxT - 1) / MaxT;  // as equal as can be
+  std::size_t offset = 0;
+  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset);
+      FloatBlock<Isa, C> b;
+      for (std::size_t c = 0; c < C; ++c) {
+        Codec::template scales<sub()>(col[c].blocks + offset, col[c].column, b.s[c]);
+        for_each_index<8>([&](auto g) __attribute__((always_inline)) {
+          typename Isa::F w[4];
+          float_codes<Isa, Codec, sub(), g()>(col[c].blocks + offset, col[c].column, w);
+          for (std::size_t i = 0; i < 4; ++i) b.w[4 * g + i][c] = w[i];
+        });
+      }
+      const std::size_t first = k + sub * kActBlock;
+      for (std::size_t i = 0; i < parts; ++i) {
+        const std::size_t t0 = i * a.tokens / parts;
+        const std::size_t t1 = (i + 1) * a.tokens / parts;
+        FloatTokens args{x + first * a.tokens + t0, x + (a.K + first / kActBlock) * a.tokens + t0, a.tokens, {}};
+        for (std::size_t c = 0; c < C; ++c) args.state[c] = col[c].state + t0 * kPanelRows;
+        tokens[t1 - t0 - 1](b, args);
+      }
+    });
+  }
+}
+
+template <class Isa, class Codec, std::size_t C, std::size_t MaxT>
+void f32_block_columns(const TileArgs& a, std::size_t first) noexcept {
+  ColumnRef col[C];
+  fill_columns<Isa, C>(a, first, 1, col);
+  if (a.tokens == 1) {
+    f32_block_one<Isa, Codec, C>(a, col);
+  } else {
+    f32_block_many<Isa, Codec, C, MaxT>(a, col);
+  }
+}
+
+/// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
+template <class Isa, class Codec, std::size_t MaxT, std::size_t Wide>
+void f32_block_tile(const TileArgs& a) noexcept {
+  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
+  std::size_t c = 0;
+  if (a.tokens == 1) {
+    for (; c + Wide <= columns; c += Wide) {
+      ColumnRef col[Wide];
+      fill_columns<Isa, Wide>(a, c, 1, col);
+      f32_block_one<Isa, Codec, Wide>(a, col);
+    }
+  }
+  for (; c + 2 <= columns; c += 2) f32_block_columns<Isa, Codec, 2, MaxT>(a, c);
+  for (; c < columns; ++c) f32_block_columns<Isa, Codec, 1, MaxT>(a, c);
+}
+
+}  // namespace
+}  // namespace nibblas
