@@ -28,9 +28,7 @@
 //   Isa, Transposer, Quantiser
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
 //   kInt8Columns, kInt8Tokens   columns x tokens that share the loads of codes and activations in an int8 tile
-//   kFloatWide, kInt8Wide   columns that stream side by side for a single token
-//   kTernaryTokens          tokens whose integer sums, times two columns, fill the registers
-//   kTernaryFloatTokens     the same for float sums of pairs
+//   kTernaryTokens          tokens whose sums, in a ternary tile of two columns, fill the registers
 
 namespace nibblas {
 namespace {
@@ -52,21 +50,26 @@ constexpr auto kKernelName = [] {
   return text;
 }();
 
+/// Columns of the panels that stream side by side.
+template <class Arch, DType W>
+constexpr std::size_t kWideColumns = streams_of(W) * kPanelRows / Arch::Isa::lanes;
+
 template <class Arch, DType W>
 constexpr Kernel float_kernel() {
   return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily, prepare_f32,
                       pack_floats<typename Arch::Transposer, W>,
-                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kFloatWide>, kStreams);
+                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, kWideColumns<Arch, W>>, streams_of(W));
 }
 
 template <class Arch, template <class> class Codec>
 constexpr Kernel int8_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
-  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
-                      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>,
-                      kStreams);
+  return tiled_kernel(
+      kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
+      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
+      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, kWideColumns<Arch, C::dtype>>,
+      streams_of(C::dtype));
 }
 
 template <class Arch, template <class> class Codec>
@@ -75,7 +78,8 @@ constexpr Kernel f32_block_kernel() {
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family, prepare_f32,
                       pack_blocks<typename Arch::Transposer, C::dtype>,
-                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, Arch::kInt8Wide>, kStreams);
+                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, kWideColumns<Arch, C::dtype>>,
+                      streams_of(C::dtype));
 }
 
 template <class Arch, DType W>
@@ -89,9 +93,9 @@ constexpr auto kPackTernary = [] {
 template <class Arch, DType W>
 constexpr Kernel ternary_f32_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kFloatFamily : kBlock256F32;
-  return tiled_kernel(
-      kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32, kPackTernary<Arch, W>,
-      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryFloatTokens, Arch::kInt8Wide>, kStreams);
+  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32, kPackTernary<Arch, W>,
+                      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryTokens, kTernaryWide>,
+                      kTernaryStreams);
 }
 
 template <class Arch, DType W>
@@ -100,12 +104,12 @@ constexpr Kernel ternary_int8_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kBlock32Int8 : kBlock256Int8;
   constexpr auto tile = [] {
     if constexpr (has_tail_scale(W))
-      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>;
+      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
     else
-      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>;
+      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
   }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8>.data(), W, family,
-                      prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kStreams);
+                      prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kTernaryStreams);
 }
 
 template <class Arch, DType W>
@@ -114,12 +118,12 @@ constexpr Kernel ternary_token_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kTensorToken : kBlock256Token;
   constexpr auto tile = [] {
     if constexpr (has_tail_scale(W))
-      return &token_tensor_tile<Isa, Arch::kTernaryTokens, Arch::kInt8Wide>;
+      return &token_tensor_tile<Isa, Arch::kTernaryTokens, kTernaryWide>;
     else
-      return &token_block_tile<Isa, Arch::kTernaryTokens, Arch::kInt8Wide>;
+      return &token_block_tile<Isa, Arch::kTernaryTokens, kTernaryWide>;
   }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8_token>.data(), W, family,
-                      prepare_int8<typename Arch::Quantiser, true>, kPackTernary<Arch, W>, tile, kStreams);
+                      prepare_int8<typename Arch::Quantiser, true>, kPackTernary<Arch, W>, tile, kTernaryStreams);
 }
 
 template <class Arch>

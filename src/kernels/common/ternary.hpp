@@ -15,7 +15,13 @@ namespace {
 
 /// 32 elements of 16 rows, whatever the format.
 inline constexpr std::size_t kTernaryBlockBytes = 128;
-inline constexpr std::size_t kTernaryAhead = kTernaryBlockBytes * kPrefetchElems / 32;  // bytes to prefetch
+
+// For a single token: four panels stream side by side (two reached four fifths of the bandwidth of four), four columns
+// at a time (with AVX2, eight need more registers than there are), and memory is asked for 1 KB ahead (2 and 4 KB: the
+// same).
+inline constexpr std::size_t kTernaryStreams = 4;
+inline constexpr std::size_t kTernaryWide = 4;
+inline constexpr std::size_t kTernaryAhead = 1024;
 
 /// Block<C, T>::run for the tile's tokens, at most MaxT at a time, in parts as equal as can be.
 template <template <std::size_t, std::size_t> class Block, std::size_t C, std::size_t MaxT, class Tile>

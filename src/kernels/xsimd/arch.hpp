@@ -20,9 +20,6 @@ struct Arch {
   static constexpr std::size_t kInt8Columns = 2;
   static constexpr std::size_t kInt8Tokens = 1;
   static constexpr std::size_t kTernaryTokens = Target::registers == 32 ? 8 : 4;
-  static constexpr std::size_t kTernaryFloatTokens = kTernaryTokens;
-  static constexpr std::size_t kFloatWide = 4 * kPanelRows / Isa::lanes;
-  static constexpr std::size_t kInt8Wide = 4;
 };
 
 }  // namespace
