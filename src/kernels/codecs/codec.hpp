@@ -30,6 +30,9 @@ struct BlockScales {
   typename Isa::F min;
 };
 
+/// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.
+constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_bytes != 0; }
+
 /// word<Sub, G>() of a codec of nibbles.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
 [[gnu::always_inline]] inline typename Isa::I nibble_word(const std::byte* block, std::size_t column) noexcept {

@@ -59,7 +59,11 @@ template <std::size_t Part, class Isa, class Codec>
 [[gnu::always_inline]] inline void add_dot(CodecDots<Isa, Codec>& dot, const Int8Token& x, const BlockScales<Isa>& s,
                                            typename Isa::F& acc) noexcept {
   const auto sum = Isa::to_float(dot.finish(dot_bias<Isa, Codec, Part>(x)));
-  acc = Isa::fma(sum, Isa::mul(s.scale[Part], Isa::broadcast(x.d)), acc);
+  if constexpr (has_tail_scale(Codec::dtype)) {
+    acc = Isa::fma(sum, Isa::broadcast(x.d), acc);
+  } else {
+    acc = Isa::fma(sum, Isa::mul(s.scale[Part], Isa::broadcast(x.d)), acc);
+  }
   if constexpr (Codec::has_min && Part + 1 == Codec::scales_per_32) {
     acc = Isa::fnma(s.min, Isa::broadcast(x.dsum), acc);
   }
