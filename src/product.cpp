@@ -66,6 +66,7 @@ KernelRequest request_for(const WeightSource& w, std::size_t M, const MatmulOpti
   r.provider = o.provider;
   r.allow_tolerance = o.allow_tolerance;
   r.layout_id = w.layout_id();
+  r.require = o.require;
   return r;
 }
 

@@ -35,7 +35,8 @@ const Kernel* best_of(const Entry& entry, const KernelRequest& request) noexcept
   for (std::size_t i = 0; i < entry.member.kernels.size(); ++i) {
     const Kernel& k = entry.member.kernels[i];
     if (!k.serves(request.key) || !entry.kernel_off[i].empty() || !reads_layout(k, request.layout_id) ||
-        (request.tiled_only && !k.is_tiled()) || (k.results == Results::tolerance && !tolerates(entry, request))) {
+        (request.tiled_only && !k.is_tiled()) || !k.needs.includes(request.require) ||
+        (k.results == Results::tolerance && !tolerates(entry, request))) {
       continue;
     }
     if (k.key.op == request.key.op) {
@@ -157,7 +158,8 @@ const Kernel* Snapshot::select(const KernelRequest& request) const noexcept {
     return nullptr;
   }
   const bool panels = request.layout_id == panel_layout(request.key.weights).id;
-  if (request.provider.empty() && !request.allow_tolerance && (panels || request.layout_id == 0)) {
+  const bool plain = request.provider.empty() && !request.allow_tolerance && request.require == CpuFeatures{};
+  if (plain && (panels || request.layout_id == 0)) {
     // Kernels that read panels are the tiled ones.
     return table_[panels || request.tiled_only][static_cast<std::size_t>(request.key.op)]
                  [static_cast<std::size_t>(request.key.weights)][static_cast<std::size_t>(request.key.compute)];
@@ -215,6 +217,8 @@ Candidate Snapshot::judge(const Entry& entry, const Kernel* kernel, const Kernel
     c.reason = wrong_layout(*kernel, request.layout_id);
   } else if (request.tiled_only && !kernel->is_tiled()) {
     c.reason = "reads rows of X, the activations are prepared";
+  } else if (!kernel->needs.includes(request.require)) {
+    c.reason = text("does not use the required ", to_string(kernel->needs.missing(request.require)));
   } else {
     c.reason = choice.entry == nullptr ? "the configuration is in error" : outranked(entry, *kernel, choice);
   }
@@ -283,6 +287,9 @@ std::string to_text(const KernelRequest& request, const Resolution& resolution) 
   }
   if (request.tiled_only) {
     out += ", X prepared";
+  }
+  if (request.require != CpuFeatures{}) {
+    out += text(", required ", to_string(request.require));
   }
   out += resolution.kernel != nullptr ? text(" -> ", resolution.kernel->name, "\n")
                                       : text(" -> error: ", resolution.status.message(), "\n");

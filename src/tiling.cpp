@@ -131,9 +131,9 @@ TilePlan plan(const TileInput& in) noexcept {
   p.streams = in.zero_copy || tiles_per_chunk > 1 ? 1 : std::clamp<std::size_t>(in.streams, 1, p.row_block);
   p.group = tiles_per_chunk > 1 ? p.row_block : std::max<std::size_t>(p.streams, 1);
   if (in.zero_copy && !p.pack_once) {
-    p.group = std::min<std::size_t>(p.row_block, 2);
+    p.group = 1;  // two panels at a time: 16 rows more to follow, up to a third slower
     const PanelLayout& layout = panel_layout(in.weights);
-    const std::size_t k = kPackBytes / p.group / layout.block_bytes * layout.block_elems;
+    const std::size_t k = kPackBytes / layout.block_bytes * layout.block_elems;
     p.k_chunk = std::min(p.k_chunk, std::max(k / in.k_step * in.k_step, in.k_step));
   }
   if (in.force.k_chunk != 0) p.k_chunk = round_up(std::min(in.force.k_chunk, in.K), in.k_step);

@@ -46,6 +46,7 @@ struct MatmulOptions {
   bool allow_tolerance = false;
   TileOverride tiles = {};
   MatmulStats* stats = nullptr;  ///< filled when not null
+  CpuFeatures require = {};      ///< only a kernel that uses all of these, else a status: pins an instruction set
 };
 
 /// Rows of X turned into what the kernels of one compute read; usable with weights of any format that allows the

@@ -29,6 +29,7 @@ struct KernelRequest {
   bool allow_tolerance = false;    ///< kernels without the canonical bits may be chosen
   std::uint32_t layout_id = 0;     ///< the weights' packed layout; 0 = rows as in the file
   bool tiled_only = false;         ///< X is prepared already, which whole kernels cannot read
+  CpuFeatures require = {};        ///< only kernels that use all of these (Kernel::needs), else a status
 };
 
 struct Candidate {

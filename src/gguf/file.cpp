@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -25,9 +26,60 @@ Status unsupported(const Tensor& tensor) {
   const std::string prefix = "tensor " + quoted(tensor.name) + ": ";
   if (tensor.type == kTypeI2s) {
     return {StatusCode::unsupported,
-            prefix + "type 36 is i2_s in BitNet.cpp's files and iq4_nl_4_4 in old ggml ones; nibblas reads neither"};
+            prefix +
+                "type 36 is i2_s in BitNet.cpp's files and iq4_nl_4_4 in old ggml ones, and the file does not say "
+                "which; if it is i2_s, name its layout with i2s_tensor()"};
   }
   return {StatusCode::unsupported, prefix + "nibblas has no format " + tensor.type_name()};
+}
+
+struct Shape {
+  std::size_t N;
+  std::size_t K;
+};
+
+Result<Shape> shape_of(const Tensor& tensor) {
+  const std::uint64_t K = tensor.ne.empty() ? 1 : tensor.ne[0];
+  const auto N = element_count(tensor.ne.empty() ? std::span<const std::uint64_t>() : std::span(tensor.ne).subspan(1));
+  if (!N || !std::in_range<std::size_t>(*N) || !std::in_range<std::size_t>(K)) {
+    return Status(StatusCode::unsupported, "tensor " + quoted(tensor.name) + " is too large for this machine");
+  }
+  return Shape{static_cast<std::size_t>(*N), static_cast<std::size_t>(K)};
+}
+
+/// The one f32 of "<name>_scale".
+Result<float> companion_of(const File& file, const Tensor& tensor) {
+  const std::string name = tensor.name + "_scale";
+  const Tensor* companion = file.find(name);
+  if (companion == nullptr) {
+    return Status(StatusCode::not_found, "tensor " + quoted(tensor.name) + " has no companion " + quoted(name));
+  }
+  if (companion->type != 0) {
+    return Status(StatusCode::unsupported,
+                  "tensor " + quoted(name) + " is " + companion->type_name() + ", a scale is one f32");
+  }
+  if (element_count(companion->ne) != 1u || companion->data.size() < sizeof(float)) {
+    return Status(StatusCode::invalid_data, "tensor " + quoted(name) + " is not one element");
+  }
+  float scale;
+  std::memcpy(&scale, companion->data.data(), sizeof scale);
+  return scale;
+}
+
+Result<I2sTensor> i2s_of(const File& file, const Tensor& tensor, I2sLayout layout, I2sScale scale) {
+  if (tensor.type != kTypeI2s) {
+    return Status(StatusCode::unsupported,
+                  "tensor " + quoted(tensor.name) + " is " + tensor.type_name() + ", not of type 36");
+  }
+  const auto shape = shape_of(tensor);
+  if (!shape) return shape.status();
+  I2sTensor t{layout, scale, shape->N, shape->K, tensor.data, 0};
+  if (scale == I2sScale::companion) {
+    const auto value = companion_of(file, tensor);
+    if (!value) return value.status();
+    t.companion = *value;
+  }
+  return t;
 }
 
 Result<WeightView> weights_of(const Tensor& tensor) {
@@ -40,13 +92,9 @@ Result<WeightView> weights_of(const Tensor& tensor) {
                                                     std::to_string(tensor.data.size()) + " bytes of " +
                                                     std::to_string(*bytes));
   }
-  const std::uint64_t K = tensor.ne.empty() ? 1 : tensor.ne[0];
-  const std::uint64_t N = tensor.ne.empty() ? 1 : *element_count(std::span(tensor.ne).subspan(1));
-  if (!std::in_range<std::size_t>(N) || !std::in_range<std::size_t>(K)) {
-    return Status(StatusCode::unsupported, "tensor " + quoted(tensor.name) + " is too large for this machine");
-  }
-  return WeightView{dtype->dtype,       static_cast<std::size_t>(N),      static_cast<std::size_t>(K),
-                    tensor.data.data(), static_cast<std::size_t>(*bytes), 0};
+  const auto shape = shape_of(tensor);
+  if (!shape) return shape.status();
+  return WeightView{dtype->dtype, shape->N, shape->K, tensor.data.data(), static_cast<std::size_t>(*bytes), 0};
 }
 
 template <class Items, class NameOf>
@@ -72,6 +120,14 @@ std::string Tensor::type_name() const {
 Result<WeightView> Tensor::weights() const {
   try {
     return weights_of(*this);
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::out_of_memory, {});
+  }
+}
+
+Result<I2sTensor> i2s_tensor(const File& file, const Tensor& tensor, I2sLayout layout, I2sScale scale) noexcept {
+  try {
+    return i2s_of(file, tensor, layout, scale);
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::out_of_memory, {});
   }

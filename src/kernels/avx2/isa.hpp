@@ -41,6 +41,9 @@ struct Isa {
   [[gnu::always_inline]] static I load_words(const std::byte* p) noexcept {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
+  [[gnu::always_inline]] static void store_words(std::byte* p, I v) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  }
   [[gnu::always_inline]] static I bytes(int value) noexcept { return _mm256_set1_epi8(static_cast<char>(value)); }
   [[gnu::always_inline]] static I bit_and(I a, I b) noexcept { return _mm256_and_si256(a, b); }
   [[gnu::always_inline]] static I bit_or(I a, I b) noexcept { return _mm256_or_si256(a, b); }
@@ -134,6 +137,22 @@ struct Isa {
     }
     [[gnu::always_inline]] I finish(I bias) const noexcept { return add32(sum, bias); }
   };
+
+  /// The same in a loop of any length, in 16 bits: at most max_steps steps lie between start() and finish().
+  template <int MaxCode>
+  struct LoopDots {
+    static constexpr std::size_t max_steps = 32767 / (2 * 127 * MaxCode);
+    I half;
+    [[gnu::always_inline]] void start() noexcept { half = zero_int(); }
+    [[gnu::always_inline]] void step(I w, I x) noexcept { half = _mm256_add_epi16(half, _mm256_maddubs_epi16(w, x)); }
+    [[gnu::always_inline]] I finish() const noexcept { return _mm256_madd_epi16(half, _mm256_set1_epi16(1)); }
+  };
+
+  // ---- ternary codes in f32 ----
+  /// The low two bits of each row as float(code - 1).
+  [[gnu::always_inline]] static F ternary_float(I v) noexcept {
+    return _mm256_permutevar_ps(_mm256_setr_ps(-1, 0, 1, 2, -1, 0, 1, 2), v);
+  }
 
   [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);

@@ -18,8 +18,7 @@ struct Arch {
   static constexpr std::size_t kFloatTokens = 12;
   static constexpr std::size_t kInt8Columns = 2;
   static constexpr std::size_t kInt8Tokens = 1;
-  static constexpr std::size_t kFloatWide = 4;
-  static constexpr std::size_t kInt8Wide = 4;
+  static constexpr std::size_t kTernaryTokens = 8;
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Isa {
   // ---- codes: four bytes of each row ----
   using I = __m512i;
   [[gnu::always_inline]] static I load_words(const std::byte* p) noexcept { return _mm512_loadu_si512(p); }
+  [[gnu::always_inline]] static void store_words(std::byte* p, I v) noexcept { _mm512_storeu_si512(p, v); }
   [[gnu::always_inline]] static I bytes(int value) noexcept { return _mm512_set1_epi8(static_cast<char>(value)); }
   [[gnu::always_inline]] static I bit_and(I a, I b) noexcept { return _mm512_and_si512(a, b); }
   [[gnu::always_inline]] static I bit_or(I a, I b) noexcept { return _mm512_or_si512(a, b); }
@@ -137,6 +138,24 @@ struct Isa {
     }
     [[gnu::always_inline]] I finish(I) const noexcept { return sums == 2 ? add32(sum[0], sum[1]) : sum[0]; }
   };
+
+  /// The same in a loop of any length: at most max_steps steps lie between start() and finish().
+  template <int MaxCode>
+  struct LoopDots {
+    static constexpr std::size_t max_steps = SIZE_MAX;
+    I sum;
+    [[gnu::always_inline]] void start() noexcept { sum = zero_int(); }
+    [[gnu::always_inline]] void step(I w, I x) noexcept { sum = _mm512_dpbusd_epi32(sum, w, x); }
+    [[gnu::always_inline]] I finish() const noexcept { return sum; }
+  };
+
+  // ---- ternary codes in f32 ----
+  /// The low two bits of each row as float(code - 1).
+  [[gnu::always_inline]] static F ternary_float(I v) noexcept {
+    return _mm512_permutevar_ps(_mm512_broadcast_f32x4(_mm_setr_ps(-1, 0, 1, 2)), v);
+  }
+  /// Entry (low four bits) of a table of 16.
+  [[gnu::always_inline]] static F lookup16(F table, I index) noexcept { return _mm512_permutexvar_ps(index, table); }
 
   [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);

@@ -32,7 +32,12 @@ struct BlockScales {
 
 /// An Isa that shifts bytes takes the high nibbles without a mask.
 template <class Isa>
-concept ShiftsBytes = requires(typename Isa::I v) { Isa::template nibbles<true>(v); };
+concept ShiftsBytes = requires(typename Isa::I v) {
+  Isa::template nibbles<true>(v);
+};
+
+/// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.
+constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_bytes != 0; }
 
 /// word<Sub, G>() of a codec of nibbles.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>

@@ -48,9 +48,12 @@ void fill_columns(const TileArgs& a, std::size_t first, std::size_t state_floats
 }
 
 // Weights come from memory faster than few tokens use them, so every kernel asks for what lies ahead. Where it is in L2
-// already, that costs a fiftieth of the work. 256 elements of a quantised panel are 2.3 to 4.4 KB; 1 KB was 20 % slower
-// at M = 1, 6 KB no faster.
-inline constexpr std::size_t kPrefetchElems = 256;
+// already, that costs a fiftieth of the work. A quantised panel: 2.3 to 6.9 KB ahead. Formats in blocks of 32: 1 KB was
+// 20 % slower at M = 1, 9 KB up to 10 % slower. Formats in super-blocks take their scales from the end of the block:
+// with one block instead of two, M = 4 was 15 to 25 % slower.
+constexpr std::size_t prefetch_elems(const PanelLayout& layout) noexcept {
+  return layout.block_elems == 256 ? 512 : 256;
+}
 inline constexpr std::size_t kPrefetchAhead = 2048;  // bytes, of float panels
 
 /// f for each 32 elements of a block: where a codec finds them is known when it compiles.
@@ -65,7 +68,8 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
 [[gnu::always_inline]] inline void prefetch_part(const ColumnRef (&col)[C], std::size_t offset) noexcept {
   constexpr std::size_t bytes = panel_layout(Codec::dtype).block_bytes;
   constexpr std::size_t subs = panel_layout(Codec::dtype).block_elems / kActBlock;
-  constexpr std::size_t ahead = bytes * kPrefetchElems / panel_layout(Codec::dtype).block_elems;
+  constexpr std::size_t ahead =
+      bytes * prefetch_elems(panel_layout(Codec::dtype)) / panel_layout(Codec::dtype).block_elems;
   for (std::size_t c = 0; c < C; ++c) {
     if (col[c].column != 0) continue;  // once for each panel
     for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {

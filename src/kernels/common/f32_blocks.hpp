@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -16,41 +17,88 @@
 namespace nibblas {
 namespace {
 
-/// One token: codes become floats in registers and are used up at once. A broadcast of x serves C columns.
+/// Where 32 elements of a run of blocks are.
+template <class Codec, std::size_t Sub>
+[[gnu::always_inline]] inline const std::byte* block_of(const ColumnRef& col, std::size_t offset) noexcept {
+  constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  return col.blocks + offset + Sub / (layout.block_elems / kActBlock) * layout.block_bytes;
+}
+template <class Codec, std::size_t Sub>
+constexpr std::size_t kSubInBlock = Sub % (panel_layout(Codec::dtype).block_elems / kActBlock);
+
+/// Elements 4G .. 4G + 3 of sub-block Sub join the columns' chains.
+template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
+[[gnu::always_inline]] inline void f32_block_word(const ColumnRef (&col)[C], std::size_t offset, const float* x,
+                                                  typename Isa::F (&p)[Codec::scales_per_32][C]) noexcept {
+  constexpr std::size_t words = 8 / Codec::scales_per_32;
+  for (std::size_t c = 0; c < C; ++c) {
+    typename Isa::F w[4];
+    float_codes<Isa, Codec, kSubInBlock<Codec, Sub>, G>(block_of<Codec, Sub>(col[c], offset), col[c].column, w);
+    auto& chain = p[G / words][c];
+    if constexpr (G % words == 0) chain = Isa::zero();
+    for (std::size_t i = 0; i < 4; ++i) chain = Isa::fma(Isa::broadcast(x[i]), w[i], chain);
+  }
+}
+
+/// Word G of U sub-blocks.
+template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t U, std::size_t C>
+[[gnu::always_inline]] inline void f32_block_words(const ColumnRef (&col)[C], std::size_t offset, const float* x,
+                                                   typename Isa::F (&p)[U][Codec::scales_per_32][C]) noexcept {
+  for_each_index<U>([&](auto u) __attribute__((always_inline)) {
+    f32_block_word<Isa, Codec, Sub + u(), G>(col, offset, x + u * kActBlock + 4 * G, p[u]);
+  });
+}
+
+/// One token, U times 32 elements, C columns: codes become floats in registers and are used up at once, a broadcast of
+/// x serves all columns. Each scale's sum is a chain of fmas that wait for each other, so there are U * C of them at
+/// once.
+template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
+[[gnu::always_inline]] inline void f32_block_step(const ColumnRef (&col)[C], std::size_t offset, const float* x,
+                                                  const float* sums, typename Isa::F (&acc)[C]) noexcept {
+  typename Isa::F p[U][Codec::scales_per_32][C];
+  for_each_index<8>([&](auto g)
+                        __attribute__((always_inline)) { f32_block_words<Isa, Codec, Sub, g()>(col, offset, x, p); });
+  for_each_index<U>([&](auto u) __attribute__((always_inline)) {
+    for (std::size_t c = 0; c < C; ++c) {
+      BlockScales<Isa> s;
+      Codec::template scales<kSubInBlock<Codec, Sub + u()>>(block_of<Codec, Sub + u()>(col[c], offset), col[c].column,
+                                                            s);
+      for (std::size_t part = 0; part < Codec::scales_per_32; ++part) {
+        acc[c] = Isa::fma(s.scale[part], p[u][part][c], acc[c]);
+      }
+      if constexpr (Codec::has_min) acc[c] = Isa::fnma(s.min, Isa::broadcast(sums[u]), acc[c]);
+    }
+  });
+}
+
+template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
+[[gnu::always_inline]] inline void f32_block_ahead(const ColumnRef (&col)[C], std::size_t offset) noexcept {
+  for_each_index<U>([&](auto u) __attribute__((always_inline)) {
+    const auto block = static_cast<std::size_t>(block_of<Codec, Sub + u()>(col[0], offset) - col[0].blocks);
+    prefetch_part<Isa, Codec, kSubInBlock<Codec, Sub + u()>>(col, block);
+  });
+}
+
 template <class Isa, class Codec, std::size_t C>
 void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
-  using F = typename Isa::F;
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  constexpr std::size_t words = 8 / Codec::scales_per_32;
+  constexpr std::size_t subs = layout.block_elems / kActBlock;
+  constexpr std::size_t U = C >= 4 ? 1 : 4;  // 4 columns x 2 was 10 % slower than x 1, 2 x 4 a fifth faster than 2 x 1
+  constexpr std::size_t run = std::max(U, subs);
   const auto* x = reinterpret_cast<const float*>(a.x);
-  F acc[C];
+  typename Isa::F acc[C];
   for (std::size_t c = 0; c < C; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
   std::size_t offset = 0;
-  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
-      prefetch_part<Isa, Codec, sub()>(col, offset);
-      const float* xs = x + k + sub * kActBlock;
-      BlockScales<Isa> s[C];
-      for (std::size_t c = 0; c < C; ++c) Codec::template scales<sub()>(col[c].blocks + offset, col[c].column, s[c]);
-      F p[C];
-      for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-        if constexpr (g % words == 0) {
-          for (std::size_t c = 0; c < C; ++c) p[c] = Isa::zero();
-        }
-        for (std::size_t c = 0; c < C; ++c) {
-          F w[4];
-          float_codes<Isa, Codec, sub(), g()>(col[c].blocks + offset, col[c].column, w);
-          for (std::size_t i = 0; i < 4; ++i) p[c] = Isa::fma(Isa::broadcast(xs[4 * g + i]), w[i], p[c]);
-        }
-        if constexpr (g % words == words - 1) {
-          for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fma(s[c].scale[g / words], p[c], acc[c]);
-        }
-      });
-      if constexpr (Codec::has_min) {
-        const F sum = Isa::broadcast(x[a.K + k / kActBlock + sub]);
-        for (std::size_t c = 0; c < C; ++c) acc[c] = Isa::fnma(s[c].min, sum, acc[c]);
-      }
+  std::size_t k = a.k0;
+  for (; k + run * kActBlock <= a.k1; k += run * kActBlock, offset += run / subs * layout.block_bytes) {
+    for_each_index<run / U>([&](auto i) __attribute__((always_inline)) {
+      f32_block_ahead<Isa, Codec, i() * U, U>(col, offset);
+      f32_block_step<Isa, Codec, i() * U, U>(col, offset, x + k + i * U * kActBlock, x + a.K + k / kActBlock + i * U,
+                                             acc);
     });
+  }
+  for (; k < a.k1; k += kActBlock, offset += layout.block_bytes) {  // blocks of 32 that do not fill a run
+    if constexpr (subs == 1) f32_block_step<Isa, Codec, 0, 1>(col, offset, x + k, x + a.K + k / kActBlock, acc);
   }
   for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c]);
 }

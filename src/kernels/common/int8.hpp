@@ -133,7 +133,11 @@ template <std::size_t Part, class Isa, class Codec, bool Centred, class Dots>
                                            typename Isa::F& acc) noexcept {
   const auto sum = finish_float<Isa>(dot, dot_bias<Isa, Codec, Part, Centred>(x));
   const auto token = token_scales<Isa>(x);
-  acc = Isa::fma(sum, Isa::mul(s.scale[Part], token.d), acc);
+  if constexpr (has_tail_scale(Codec::dtype)) {
+    acc = Isa::fma(sum, token.d, acc);
+  } else {
+    acc = Isa::fma(sum, Isa::mul(s.scale[Part], token.d), acc);
+  }
   if constexpr (Codec::has_min && Part + 1 == Codec::scales_per_32) {
     acc = Isa::fnma(s.min, token.dsum, acc);
   }

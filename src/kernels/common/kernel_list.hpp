@@ -16,8 +16,11 @@
 #include "kernels/common/f32_blocks.hpp"
 #include "kernels/common/int8.hpp"
 #include "kernels/common/pack_simd.hpp"
+#include "kernels/common/pack_ternary_simd.hpp"
 #include "kernels/common/prepare.hpp"
 #include "kernels/common/table.hpp"
+#include "kernels/common/ternary_f32.hpp"
+#include "kernels/common/ternary_int8.hpp"
 
 // The kernels that every SIMD provider offers, one line each. `Arch` (src/kernels/<isa>/arch.hpp) says what they are
 // made of on that ISA:
@@ -25,7 +28,7 @@
 //   Isa, Transposer, Quantiser
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
 //   kInt8Columns, kInt8Tokens   columns x tokens that share the loads of codes and activations in an int8 tile
-//   kFloatWide, kInt8Wide   columns that stream side by side for a single token
+//   kTernaryTokens          tokens whose sums, in a ternary tile of two columns, fill the registers
 
 namespace nibblas {
 namespace {
@@ -47,21 +50,26 @@ constexpr auto kKernelName = [] {
   return text;
 }();
 
+/// Columns of the panels that stream side by side.
+template <class Arch, DType W>
+constexpr std::size_t kWideColumns = streams_of(W) * kPanelRows / Arch::Isa::lanes;
+
 template <class Arch, DType W>
 constexpr Kernel float_kernel() {
   return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily, prepare_f32,
                       pack_floats<typename Arch::Transposer, W>,
-                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, Arch::kFloatWide>, kStreams);
+                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, kWideColumns<Arch, W>>, streams_of(W));
 }
 
 template <class Arch, template <class> class Codec>
 constexpr Kernel int8_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
-  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
-                      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, Arch::kInt8Wide>,
-                      kStreams);
+  return tiled_kernel(
+      kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
+      prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
+      int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, kWideColumns<Arch, C::dtype>>,
+      streams_of(C::dtype));
 }
 
 template <class Arch, template <class> class Codec>
@@ -70,15 +78,80 @@ constexpr Kernel f32_block_kernel() {
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family, prepare_f32,
                       pack_blocks<typename Arch::Transposer, C::dtype>,
-                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, Arch::kInt8Wide>, kStreams);
+                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, kWideColumns<Arch, C::dtype>>,
+                      streams_of(C::dtype));
+}
+
+template <class Arch, DType W>
+constexpr auto kPackTernary = [] {
+  if constexpr (W == DType::bitnet_b158)
+    return &pack_bitnet_simd<typename Arch::Isa, typename Arch::Transposer>;
+  else
+    return &pack_tq_simd<typename Arch::Isa, typename Arch::Transposer, W>;
+}();
+
+template <class Arch, DType W>
+constexpr Kernel ternary_f32_kernel() {
+  constexpr KernelFamily family = has_tail_scale(W) ? kFloatFamily : kBlock256F32;
+  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32, kPackTernary<Arch, W>,
+                      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryTokens, kTernaryWide>,
+                      kTernaryStreams);
+}
+
+template <class Arch, DType W>
+constexpr Kernel ternary_int8_kernel() {
+  using Isa = typename Arch::Isa;
+  constexpr KernelFamily family = has_tail_scale(W) ? kBlock32Int8 : kBlock256Int8;
+  constexpr auto tile = [] {
+    if constexpr (has_tail_scale(W))
+      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
+    else
+      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
+  }();
+  return tiled_kernel(kKernelName<Arch, W, Compute::int8>.data(), W, family,
+                      prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kTernaryStreams);
+}
+
+template <class Arch, DType W>
+constexpr Kernel ternary_token_kernel() {
+  using Isa = typename Arch::Isa;
+  constexpr KernelFamily family = has_tail_scale(W) ? kTensorToken : kBlock256Token;
+  constexpr auto tile = [] {
+    if constexpr (has_tail_scale(W))
+      return &token_tensor_tile<Isa, Arch::kTernaryTokens, kTernaryWide>;
+    else
+      return &token_block_tile<Isa, Arch::kTernaryTokens, kTernaryWide>;
+  }();
+  return tiled_kernel(kKernelName<Arch, W, Compute::int8_token>.data(), W, family,
+                      prepare_int8<typename Arch::Quantiser, true>, kPackTernary<Arch, W>, tile, kTernaryStreams);
 }
 
 template <class Arch>
 constexpr Kernel kKernels[] = {
-    float_kernel<Arch, DType::f32>(),  //
-    float_kernel<Arch, DType::f16>(),  //
-    float_kernel<Arch, DType::bf16>(), int8_kernel<Arch, Q8_0>(), int8_kernel<Arch, Q4_0>(),
-    int8_kernel<Arch, Q4_K>(),         int8_kernel<Arch, Q5_K>(), int8_kernel<Arch, Q6_K>(),
+    // clang-format off
+    float_kernel<Arch, DType::f32>(),
+    float_kernel<Arch, DType::f16>(),
+    float_kernel<Arch, DType::bf16>(),
+    int8_kernel<Arch, Q8_0>(),
+    int8_kernel<Arch, Q4_0>(),
+    int8_kernel<Arch, Q4_K>(),
+    int8_kernel<Arch, Q5_K>(),
+    int8_kernel<Arch, Q6_K>(),
+    f32_block_kernel<Arch, Q8_0>(),
+    f32_block_kernel<Arch, Q4_0>(),
+    f32_block_kernel<Arch, Q4_K>(),
+    f32_block_kernel<Arch, Q5_K>(),
+    f32_block_kernel<Arch, Q6_K>(),
+    ternary_f32_kernel<Arch, DType::tq1_0>(),
+    ternary_f32_kernel<Arch, DType::tq2_0>(),
+    ternary_f32_kernel<Arch, DType::bitnet_b158>(),
+    ternary_int8_kernel<Arch, DType::tq1_0>(),
+    ternary_int8_kernel<Arch, DType::tq2_0>(),
+    ternary_int8_kernel<Arch, DType::bitnet_b158>(),
+    ternary_token_kernel<Arch, DType::tq1_0>(),
+    ternary_token_kernel<Arch, DType::tq2_0>(),
+    ternary_token_kernel<Arch, DType::bitnet_b158>(),
+    // clang-format on
 };
 
 template <class Arch>

@@ -19,8 +19,7 @@ struct Arch {
   static constexpr std::size_t kFloatTokens = Target::registers == 32 ? 12 : 6;
   static constexpr std::size_t kInt8Columns = 2;
   static constexpr std::size_t kInt8Tokens = 1;
-  static constexpr std::size_t kFloatWide = 4 * kPanelRows / Isa::lanes;
-  static constexpr std::size_t kInt8Wide = 4;
+  static constexpr std::size_t kTernaryTokens = Target::registers == 32 ? 8 : 4;
 };
 
 }  // namespace

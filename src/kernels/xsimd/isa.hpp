@@ -45,6 +45,9 @@ struct Isa {
   [[gnu::always_inline]] static I load_words(const std::byte* p) noexcept {
     return I::load_unaligned(reinterpret_cast<const std::int32_t*>(p));
   }
+  [[gnu::always_inline]] static void store_words(std::byte* p, I v) noexcept {
+    v.store_unaligned(reinterpret_cast<std::int32_t*>(p));
+  }
   [[gnu::always_inline]] static I bytes(int value) noexcept {
     return I(static_cast<std::int32_t>(0x01010101u * static_cast<std::uint8_t>(value)));
   }
@@ -148,6 +151,26 @@ struct Isa {
     }
     [[gnu::always_inline]] I finish(I) const noexcept { return sum; }
   };
+
+  /// The same in a loop of any length: at most max_steps steps lie between start() and finish().
+  template <int MaxCode>
+  struct LoopDots {
+    static constexpr std::size_t max_steps = 32767 / (2 * 127 * MaxCode);
+    H half;
+    [[gnu::always_inline]] void start() noexcept { half = H(std::int16_t{0}); }
+    [[gnu::always_inline]] void step(I w, Halves x) noexcept {
+      const Halves codes = unsigned_halves(w);
+      half = half + (codes.even * x.even + codes.odd * x.odd);
+    }
+    [[gnu::always_inline]] I finish() const noexcept {
+      const I words = ::xsimd::bitwise_cast<I>(half);
+      return ((words << 16) >> 16) + (words >> 16);
+    }
+  };
+
+  // ---- ternary codes in f32 ----
+  /// The low two bits of each row as float(code - 1).
+  [[gnu::always_inline]] static F ternary_float(I v) noexcept { return ::xsimd::to_float((v & I(3)) - I(1)); }
 
   [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/codecs/codec.hpp"
+
+// The ternary panel: word j of each row holds k = 16j + 4g + i in bits 2g of byte i, as code = w + 1. A 3 is corrupt
+// and stands for +2.
+
+namespace nibblas {
+namespace {
+
+inline constexpr int kTernaryMaxCode = 3;
+inline constexpr std::size_t kTernaryWordElems = 16;
+
+/// Codes of k = 4G .. 4G + 3 of a word.
+template <class Isa, std::size_t G>
+[[gnu::always_inline]] inline typename Isa::I ternary_codes(typename Isa::I word) noexcept {
+  if constexpr (G == 0) return Isa::bit_and(word, Isa::bytes(3));
+  return Isa::bit_and(Isa::template shift_right16<2 * static_cast<int>(G)>(word), Isa::bytes(3));
+}
+
+/// Codes of k = 4g .. 4g + 3 of a word, for g = 0, 1, 2, 3 in turn. (gcc would load the word again for each shift of
+/// it, which costs a third of the bandwidth where words straddle cache lines.)
+template <class Isa>
+[[gnu::always_inline]] inline typename Isa::I take_ternary_codes(typename Isa::I& word) noexcept {
+  const auto codes = Isa::bit_and(word, Isa::bytes(3));
+  word = Isa::template shift_right16<2>(word);
+  return codes;
+}
+
+/// float(code - 1) of element E of a word.
+template <class Isa, std::size_t E>
+[[gnu::always_inline]] inline typename Isa::F ternary_element(typename Isa::I word) noexcept {
+  constexpr int bit = static_cast<int>(8 * (E % 4) + 2 * (E / 4));
+  return Isa::ternary_float(Isa::template shift32<-bit>(word));
+}
+
+/// tq1_0 and tq2_0 have one panel, and so one tile.
+constexpr DType ternary_panel(DType t) noexcept { return t == DType::tq1_0 ? DType::tq2_0 : t; }
+static_assert(panel_layout(DType::tq1_0).id == panel_layout(DType::tq2_0).id);
+
+/// tq1_0 and tq2_0 (a scale per 256) and bitnet_b158 (row scales in the tail) for the int8 tile.
+template <class Isa, DType T>
+struct Ternary {
+  static constexpr DType dtype = T;
+  static constexpr std::size_t scales_per_32 = 1;
+  static constexpr bool has_min = false;
+  static constexpr int max_code = kTernaryMaxCode;
+  static constexpr int offset = 1;
+
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
+    return ternary_codes<Isa, G % 4>(Isa::load_words(block + (2 * Sub + G / 4) * 64 + column * Isa::lanes * 4));
+  }
+  template <std::size_t Sub>
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
+    if constexpr (!has_tail_scale(T)) s.scale[0] = Isa::load_f16(block + 16 * 64 + column * Isa::lanes * 2);
+  }
+};
+
+}  // namespace
+}  // namespace nibblas
