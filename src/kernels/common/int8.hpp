@@ -49,6 +49,8 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G>
 [[gnu::always_inline]] inline typename Isa::I code_word(const std::byte* block, std::size_t column) noexcept {
   if constexpr (kCentres16<Isa, Codec>) {
     return Isa::template centred16<Codec::template high<Sub, G>()>(Codec::template raw<Sub, G>(block, column));
+  } else if constexpr (requires { Codec::template centred_word<Sub, G>(block, column); }) {
+    return Codec::template centred_word<Sub, G>(block, column);
   } else if constexpr (CentresCodes<Isa> && Codec::offset != 0) {
     return Isa::template centred<Codec::offset>(Codec::template word<Sub, G>(block, column));
   } else {

@@ -15,8 +15,6 @@ struct Arch {
   static constexpr std::size_t kFloatTokens = 8;
   static constexpr std::size_t kInt8Columns = 1;
   static constexpr std::size_t kInt8Tokens = 4;
-  static constexpr std::size_t kFloatWide = 16;
-  static constexpr std::size_t kInt8Wide = 8;
 };
 
 }  // namespace

@@ -77,6 +77,7 @@ struct Baseline : Operations {
 struct BaselineArch : Arch {
   static constexpr char name[] = "neon";
   using Isa = Baseline;
+  static constexpr std::size_t kTernaryTokens = 4;  // two registers a sum
 };
 
 }  // namespace

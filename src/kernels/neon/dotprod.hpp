@@ -88,6 +88,7 @@ struct Dotprod : Operations {
 struct DotprodArch : Arch {
   static constexpr char name[] = "neon_dotprod";
   using Isa = Dotprod;
+  static constexpr std::size_t kTernaryTokens = 8;
 };
 
 }  // namespace

@@ -29,6 +29,15 @@ struct NibbleFloats {
   }
 };
 
+/// The lower or upper two bits of a nibble, less Offset.
+template <bool Upper, int Offset>
+struct PairTable {
+  std::int8_t code[16];
+  constexpr PairTable() noexcept : code{} {
+    for (int n = 0; n < 16; ++n) code[n] = static_cast<std::int8_t>((Upper ? n >> 2 : n & 3) - Offset);
+  }
+};
+
 struct Operations {
   static constexpr std::size_t lanes = 4;
 
@@ -110,6 +119,12 @@ struct Operations {
   template <int Offset>
   [[gnu::always_inline]] static I centred(I v) noexcept {
     return vreinterpretq_s32_s8(vsubq_s8(vreinterpretq_s8_s32(v), vdupq_n_s8(Offset)));
+  }
+  /// The bit pair G of each byte less Offset, by a table of the nibble it is in.
+  template <std::size_t G, int Offset>
+  [[gnu::always_inline]] static I ternary_code(I word) noexcept {
+    static constexpr PairTable<G % 2 != 0, Offset> table;
+    return vreinterpretq_s32_s8(vqtbl1q_s8(vld1q_s8(table.code), vreinterpretq_u8_s32(nibbles<(G >= 2)>(word))));
   }
   [[gnu::always_inline]] static I add32(I a, I b) noexcept { return vaddq_s32(a, b); }
   [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return vsubq_s32(a, b); }
