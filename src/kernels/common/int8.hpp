@@ -178,7 +178,7 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
 
 /// Several tokens: codes of C columns are decoded once and used for all of them, T at a time.
 template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   if (a.k0 == 0) {
     for (std::size_t t = 0; t < a.tokens; ++t) {
@@ -189,6 +189,7 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       prefetch_part<Isa, Codec, sub()>(col, offset);
+      ahead.template step<Isa>();
       DecodedColumns<Isa, C> d;
       decode<Isa, Codec, sub(), C>(col, offset, d);
       const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
@@ -202,13 +203,13 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
 }
 
 template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_columns(const TileArgs& a, std::size_t first) noexcept {
+void int8_columns(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
   if (a.tokens == 1) {
     int8_one<Isa, Codec, C>(a, col);
   } else {
-    int8_many<Isa, Codec, C, T>(a, col);
+    int8_many<Isa, Codec, C, T>(a, col, AheadShare(a, first, C, columns));
   }
 }
 
@@ -225,9 +226,9 @@ void int8_tile(const TileArgs& a) noexcept {
       int8_one<Isa, Codec, Wide>(a, col);
     }
   }
-  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c);
+  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c, columns);
   if constexpr (C > 1) {
-    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c);
+    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c, columns);
   }
 }
 
