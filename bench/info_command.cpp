@@ -11,6 +11,7 @@
 #include "cli.hpp"
 #include "commands.hpp"
 #include "machine.hpp"
+#include "matrix.hpp"
 #include "nibblas/version.hpp"
 
 namespace nibblas::bench {
@@ -79,56 +80,11 @@ void print_explanations(const KernelRegistry& registry) {
   }
 }
 
-std::string legality(const DTypeInfo& t, Compute compute) {
-  if (!is_legal(t.dtype, compute)) return "";
-  return compute == t.default_compute ? "default" : "yes";
-}
-
-/// The computes of a format that a provider has kernels for: "f32, int8", or "all" legal ones.
-std::string offered(const KernelProvider& provider, const DTypeInfo& t) {
-  std::vector<std::string_view> names;
-  std::size_t legal = 0;
-  for (const Compute compute : kComputes) {
-    if (!is_legal(t.dtype, compute)) continue;
-    ++legal;
-    const KernelKey key{Op::matmul, t.dtype, compute};
-    const std::span<const Kernel> kernels = provider.kernels();
-    if (std::any_of(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.key == key; })) {
-      names.push_back(to_string(compute));
-    }
-  }
-  return names.size() == legal ? "all" : fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// README's table: formats with the same cells share a row. It depends on the build and not on the CPU.
-void print_matrix(const KernelRegistry& registry) {
-  std::vector<const KernelProvider*> providers = registry.providers();
-  std::sort(providers.begin(), providers.end(),
-            [](const KernelProvider* a, const KernelProvider* b) { return a->priority() < b->priority(); });
-  std::vector<std::string_view> names;
-  for (const KernelProvider* p : providers) names.push_back(p->name());
-  fmt::print("| weights | f32 | int8 | int8_token | {} |\n|---|---|---|---|{}\n", fmt::join(names, " | "),
-             fmt::join(std::vector<std::string>(names.size(), "---|"), ""));
-  std::vector<std::pair<std::string, std::string>> rows;  // names of formats, their cells
-  for (const DTypeInfo& t : kDTypes) {
-    std::vector<std::string> cells;
-    for (const Compute compute : kComputes) cells.push_back(legality(t, compute));
-    for (const KernelProvider* p : providers) cells.push_back(offered(*p, t));
-    std::string line = fmt::format("{}", fmt::join(cells, " | "));
-    if (!rows.empty() && rows.back().second == line) {
-      rows.back().first += fmt::format(", {}", t.name);
-    } else {
-      rows.emplace_back(t.name, std::move(line));
-    }
-  }
-  for (const auto& [formats, cells] : rows) fmt::print("| {} | {} |\n", formats, cells);
-}
-
 }  // namespace
 
 int info_command(const InfoOptions& options, KernelRegistry& registry) {
   if (options.matrix) {
-    print_matrix(registry);
+    fmt::print("{}", support_matrix(registry));
     return 0;
   }
   print_machine(this_machine());

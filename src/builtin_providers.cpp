@@ -29,6 +29,12 @@ constexpr const KernelTable* kTables[] = {
 #if defined(NIBBLAS_HAVE_AVX512)
     &nibblas_isa_avx512,
 #endif
+#if defined(NIBBLAS_HAVE_NEON)
+    &nibblas_isa_neon,
+#endif
+#if defined(NIBBLAS_HAVE_NEON_DOTPROD)
+    &nibblas_isa_neon_dotprod,
+#endif
     nullptr,  // an array cannot be empty, the list can
 };
 constexpr std::size_t kCount = std::size(kTables) - 1;

@@ -49,10 +49,13 @@ CpuInfo detect_host_cpu() {
   cpu.arch = "aarch64";
 #if defined(__linux__)
   cpu.features = features_from_hwcap(getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+  cpu.caches = caches_from_sysfs(kSysfsCacheDir);
+#elif defined(__APPLE__)
+  cpu.features = features_of_apple_host();
+  cpu.caches = caches_of_apple_host();
 #else
   cpu.features = CpuFeatures{}.with(CpuFeature::neon);  // part of the architecture; anything else would be a guess
 #endif
-  cpu.caches = caches_from_sysfs(kSysfsCacheDir);
   return cpu;
 }
 

@@ -46,4 +46,21 @@ CpuInfo detect_x86(const CpuidSource& source);
 /// From Linux's AT_HWCAP and AT_HWCAP2, which already mean "the CPU has it and the kernel supports it".
 CpuFeatures features_from_hwcap(std::uint64_t hwcap, std::uint64_t hwcap2) noexcept;
 
+/// The numbers that Apple's systems give to names: this machine's, or made up.
+class SysctlSource {
+ public:
+  virtual ~SysctlSource() = default;
+  /// -1 where the system does not know the name.
+  virtual std::int64_t value(const char* name) const noexcept = 0;
+};
+
+/// Apple silicon. Written to Apple's documentation and tested with made-up values only: no such machine was at hand.
+CpuFeatures features_from_sysctl(const SysctlSource& source) noexcept;
+/// Of the fast cores where the system tells them from the slow ones.
+CacheInfo caches_from_sysctl(const SysctlSource& source) noexcept;
+#if defined(__APPLE__)
+CpuFeatures features_of_apple_host() noexcept;
+CacheInfo caches_of_apple_host() noexcept;
+#endif
+
 }  // namespace nibblas

@@ -59,6 +59,9 @@ constexpr CpuFeatures compiled_features() {
 #ifdef __AVXVNNI__
   f = f.with(CpuFeature::avxvnni);
 #endif
+#if defined(__ARM_NEON) && !defined(NIBBLAS_ISA_BASELINE)
+  f = f.with(CpuFeature::neon);
+#endif
 #ifdef __ARM_FEATURE_DOTPROD
   f = f.with(CpuFeature::dotprod);
 #endif

@@ -26,4 +26,6 @@ extern const nibblas::KernelTable nibblas_isa_avx2;
 extern const nibblas::KernelTable nibblas_isa_avx512;
 extern const nibblas::KernelTable nibblas_isa_xsimd_avx2;
 extern const nibblas::KernelTable nibblas_isa_xsimd_avx512;
+extern const nibblas::KernelTable nibblas_isa_neon;
+extern const nibblas::KernelTable nibblas_isa_neon_dotprod;
 }

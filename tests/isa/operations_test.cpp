@@ -18,6 +18,8 @@ extern const nibblas::test::IsaOperations nibblas_test_avx2;
 extern const nibblas::test::IsaOperations nibblas_test_avx512;
 extern const nibblas::test::IsaOperations nibblas_test_xsimd_avx2;
 extern const nibblas::test::IsaOperations nibblas_test_xsimd_avx512;
+extern const nibblas::test::IsaOperations nibblas_test_neon;
+extern const nibblas::test::IsaOperations nibblas_test_neon_dotprod;
 }
 
 namespace nibblas::test {
@@ -38,6 +40,12 @@ std::vector<const IsaOperations*> built() {
 #endif
 #if defined(NIBBLAS_HAVE_XSIMD_AVX512)
         &nibblas_test_xsimd_avx512,
+#endif
+#if defined(NIBBLAS_HAVE_NEON)
+        &nibblas_test_neon,
+#endif
+#if defined(NIBBLAS_HAVE_NEON_DOTPROD)
+        &nibblas_test_neon_dotprod,
 #endif
   };
 }

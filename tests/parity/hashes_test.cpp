@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <span>
 #include <string>
 
 #include "nibblas/formats.hpp"
@@ -57,6 +62,32 @@ Weights exact_weights(DType t, std::size_t K) {
   return w;
 }
 
+/// A saved image of exact_weights(q4_k, 512), written on x86: maps it and multiplies.
+constexpr DType kImageType = DType::q4_k;
+constexpr std::size_t kImageK = 512;
+
+class MappedImage : public testing::TestWithParam<Candidate> {
+ protected:
+  void SetUp() override {
+    const int file = ::open(NIBBLAS_PARITY_DIR "/packed_q4_k_x86.bin", O_RDONLY);
+    ASSERT_GE(file, 0);
+    struct stat status {};
+    ASSERT_EQ(::fstat(file, &status), 0);
+    bytes_ = static_cast<std::size_t>(status.st_size);
+    data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file, 0);
+    ::close(file);
+    ASSERT_NE(data_, MAP_FAILED);
+  }
+  void TearDown() override {
+    if (data_ != MAP_FAILED) ::munmap(data_, bytes_);
+  }
+  std::span<const std::byte> image() const { return {static_cast<const std::byte*>(data_), bytes_}; }
+
+ private:
+  void* data_ = MAP_FAILED;
+  std::size_t bytes_ = 0;
+};
+
 class CrossSmall : public testing::TestWithParam<Candidate> {
  protected:
   void check(const std::string& name, const std::string& got) {
@@ -93,6 +124,27 @@ TEST_P(CrossSmall, PackedImage) {
   ASSERT_TRUE(packed) << packed.status().message();
   check("image." + std::string(to_string(t)), hash(packed->bytes().data(), packed->bytes().size()));
 }
+
+TEST_P(MappedImage, ServesEveryArchitecture) {
+  const Candidate& c = GetParam();
+  const auto all = expected_hashes();
+  EXPECT_EQ(hash(image().data(), image().size()), all.at("image." + std::string(to_string(kImageType))));
+  const Result<PackedWeights> packed = PackedWeights::from_bytes(image());
+  ASSERT_TRUE(packed) << packed.status().message();
+  const Matrix x = dyadic(kM, kImageK, 13);
+  Matrix y(kM, kN);
+  Context context;
+  context.registry = &registry();
+  const std::size_t step = c.runs(kM) ? kM : 1;
+  for (std::size_t m = 0; m < kM; m += step) {
+    const MatrixView rows{y.view().data + m * kN, step, kN};
+    ASSERT_TRUE(matmul(*packed, x.part(m, step, 0, kImageK), rows, context, options_for(c)));
+  }
+  EXPECT_EQ(hash(y.view().data, kM * kN * sizeof(float)), all.at(c.key().name()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, MappedImage, testing::ValuesIn(kernels_of({kImageType, Compute::int8})),
+                         [](const auto& p) { return test_name(p.param); });
 
 INSTANTIATE_TEST_SUITE_P(Kernels, CrossSmall, testing::ValuesIn(all_kernels()),
                          [](const auto& p) { return test_name(p.param); });

@@ -78,10 +78,16 @@ TEST(Builtin, EachMissingFeatureSwitchesOffExactlyWhoNeedsIt) {
   ASSERT_NE(avx2, nullptr);
   ASSERT_NE(avx512, nullptr);
 #endif
+#if defined(__aarch64__)
+  ASSERT_NE(find_builtin("neon"), nullptr);
+  ASSERT_NE(find_builtin("neon_dotprod"), nullptr);
+#endif
   const TableProvider* xsimd_avx2 = find_builtin("xsimd_avx2");  // where xsimd is not installed, there is none
   const TableProvider* xsimd_avx512 = find_builtin("xsimd_avx512");
   for (const auto& [provider, needs] :
        {std::pair{avx2, std::vector{CpuFeature::avx2, CpuFeature::fma}},
+        std::pair{find_builtin("neon"), std::vector{CpuFeature::neon}},
+        std::pair{find_builtin("neon_dotprod"), std::vector{CpuFeature::neon, CpuFeature::dotprod}},
         std::pair{xsimd_avx2, std::vector{CpuFeature::avx2, CpuFeature::fma}},
         std::pair{xsimd_avx512,
                   std::vector{CpuFeature::avx2, CpuFeature::fma, CpuFeature::avx512f, CpuFeature::avx512cd,

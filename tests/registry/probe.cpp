@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what this CPU offers and which kernel each key gets: run on other CPUs by an emulator. Exits with 1 when the
+// Prints what this CPU offers and which kernel each key gets, or README's table (--matrix): run on other CPUs by an
+// emulator. Exits with 1 when the
 // environment asks for something impossible, and with 2 when a legal key has no kernel.
 #include <cstdio>
 #include <string>
+#include <string_view>
 
+#include "matrix.hpp"
 #include "nibblas/registry.hpp"
 
 namespace {
@@ -46,8 +49,12 @@ bool print_choices(const KernelRegistry& registry) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   const KernelRegistry registry = KernelRegistry::builtin();
+  if (argc == 2 && std::string_view(argv[1]) == "--matrix") {
+    std::printf("%s", bench::support_matrix(registry).c_str());
+    return 0;
+  }
   print_machine(registry);
   if (!registry.config_status().ok()) {
     std::printf("config error: %s\n", registry.config_status().message().c_str());

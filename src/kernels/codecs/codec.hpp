@@ -30,15 +30,26 @@ struct BlockScales {
   typename Isa::F min;
 };
 
+/// An Isa that shifts bytes takes the high nibbles without a mask.
+template <class Isa>
+concept ShiftsBytes = requires(typename Isa::I v) {
+  Isa::template nibbles<true>(v);
+};
+
 /// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.
 constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_bytes != 0; }
 
 /// word<Sub, G>() of a codec of nibbles.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
 [[gnu::always_inline]] inline typename Isa::I nibble_word(const std::byte* block, std::size_t column) noexcept {
+  constexpr bool high = Codec::template high<Sub, G>();
   auto v = Codec::template raw<Sub, G>(block, column);
-  if constexpr (Codec::template high<Sub, G>()) v = Isa::template shift_right16<4>(v);
-  return Isa::bit_and(v, Isa::bytes(15));
+  if constexpr (ShiftsBytes<Isa>) {
+    return Isa::template nibbles<high>(v);
+  } else {
+    if constexpr (high) v = Isa::template shift_right16<4>(v);
+    return Isa::bit_and(v, Isa::bytes(15));
+  }
 }
 
 /// float(code - offset) of elements 4G .. 4G + 3 of the 32.

@@ -12,11 +12,20 @@ namespace {
 inline constexpr int kTernaryMaxCode = 3;
 inline constexpr std::size_t kTernaryWordElems = 16;
 
+/// An Isa that looks up bytes finds a code less Offset by the nibble it shares with another.
+template <class Isa>
+concept LooksUpCodes = requires(typename Isa::I v) {
+  Isa::template ternary_code<0, 1>(v);
+};
+
 /// Codes of k = 4G .. 4G + 3 of a word.
 template <class Isa, std::size_t G>
 [[gnu::always_inline]] inline typename Isa::I ternary_codes(typename Isa::I word) noexcept {
-  if constexpr (G == 0) return Isa::bit_and(word, Isa::bytes(3));
-  return Isa::bit_and(Isa::template shift_right16<2 * static_cast<int>(G)>(word), Isa::bytes(3));
+  if constexpr (G == 0) {
+    return Isa::bit_and(word, Isa::bytes(3));
+  } else {
+    return Isa::bit_and(Isa::template shift_right16<2 * static_cast<int>(G)>(word), Isa::bytes(3));
+  }
 }
 
 /// Codes of k = 4g .. 4g + 3 of a word, for g = 0, 1, 2, 3 in turn. (gcc would load the word again for each shift of
@@ -50,11 +59,23 @@ struct Ternary {
 
   template <std::size_t Sub, std::size_t G>
   [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
-    return ternary_codes<Isa, G % 4>(Isa::load_words(block + (2 * Sub + G / 4) * 64 + column * Isa::lanes * 4));
+    return ternary_codes<Isa, G % 4>(four_words<Sub, G>(block, column));
+  }
+  /// word() less offset.
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I centred_word(const std::byte* block,
+                                                             std::size_t column) noexcept requires LooksUpCodes<Isa> {
+    return Isa::template ternary_code<G % 4, offset>(four_words<Sub, G>(block, column));
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
     if constexpr (!has_tail_scale(T)) s.scale[0] = Isa::load_f16(block + 16 * 64 + column * Isa::lanes * 2);
+  }
+
+ private:
+  template <std::size_t Sub, std::size_t G>
+  [[gnu::always_inline]] static typename Isa::I four_words(const std::byte* block, std::size_t column) noexcept {
+    return Isa::load_words(block + (2 * Sub + G / 4) * 64 + column * Isa::lanes * 4);
   }
 };
 

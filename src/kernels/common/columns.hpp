@@ -20,6 +20,16 @@ template <std::size_t N, class F>
   (std::make_index_sequence<N>{});
 }
 
+/// x[t] of T tokens, in all lanes, or as the Isa's products take it.
+template <class Isa, std::size_t T, std::size_t t>
+[[gnu::always_inline]] inline typename Isa::F broadcast_token(const float* x) noexcept {
+  if constexpr (requires { Isa::template broadcast_token<T, t>(x); }) {
+    return Isa::template broadcast_token<T, t>(x);
+  } else {
+    return Isa::broadcast(x[t]);
+  }
+}
+
 /// Isa::lanes rows of a panel in the current K range: what one register accumulates.
 struct ColumnRef {
   const std::byte* blocks;
@@ -62,7 +72,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
   constexpr std::size_t ahead =
       bytes * prefetch_elems(panel_layout(Codec::dtype)) / panel_layout(Codec::dtype).block_elems;
   for (std::size_t c = 0; c < C; ++c) {
-    if (C > 1 && col[c].column != 0) continue;  // once for each panel
+    if (col[c].column != 0) continue;  // once for each panel
     for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {
       Isa::prefetch(col[c].blocks + offset + ahead + i * 64);
     }

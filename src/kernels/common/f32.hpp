@@ -33,9 +33,7 @@ void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token
     const std::size_t n = std::min<std::size_t>(64, a.k1 - k);
     ahead.template step<Isa>();
     F p[T][C];
-    for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::zero();
-    }
+    for_each_index<T * C>([&](auto i) __attribute__((always_inline)) { p[i() / C][i() % C] = Isa::zero(); });
     const std::byte* w[C];
     for (std::size_t c = 0; c < C; ++c) w[c] = col[c].blocks + (k - a.k0) * k_bytes + col[c].column * column_bytes;
     for (std::size_t i = 0; i < n; ++i) {
@@ -46,26 +44,27 @@ void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token
         if (col[c].column == 0) Isa::prefetch(w[c] + i * k_bytes + kPrefetchAhead);
       }
       const float* xk = x + (k + i) * a.tokens;
-      for (std::size_t t = 0; t < T; ++t) {
-        const F xt = Isa::broadcast(xk[t]);
-        for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::fma(xt, wk[c], p[t][c]);
-      }
+      for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+        constexpr std::size_t t = j() / C;
+        constexpr std::size_t c = j() % C;
+        p[t][c] = Isa::fma(broadcast_token<Isa, T, t>(xk), wk[c], p[t][c]);
+      });
     }
     const bool first = k == 0;
     const bool fold = (k + n) % 1024 == 0 || k + n == a.K;
-    for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) {
-        float* acc = col[c].state + (token0 + t) * 2 * kPanelRows;
-        float* q = acc + kPanelRows;
-        F sum = Isa::add(first ? Isa::zero() : Isa::load(q), p[t][c]);
-        if (fold) {
-          const bool fresh = k < 1024;  // nothing was folded into acc before
-          Isa::store(acc, Isa::add(fresh ? Isa::zero() : Isa::load(acc), sum));
-          sum = Isa::zero();
-        }
-        Isa::store(q, sum);
+    for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+      constexpr std::size_t t = j() / C;
+      constexpr std::size_t c = j() % C;
+      float* acc = col[c].state + (token0 + t) * 2 * kPanelRows;
+      float* q = acc + kPanelRows;
+      F sum = Isa::add(first ? Isa::zero() : Isa::load(q), p[t][c]);
+      if (fold) {
+        const bool fresh = k < 1024;  // nothing was folded into acc before
+        Isa::store(acc, Isa::add(fresh ? Isa::zero() : Isa::load(acc), sum));
+        sum = Isa::zero();
       }
-    }
+      Isa::store(q, sum);
+    });
   }
 }
 

@@ -125,24 +125,24 @@ void f32_block_tokens(const FloatBlock<Isa, C>& b, const FloatTokens& a) noexcep
   constexpr std::size_t elems = kActBlock / ScalesPer32;
   for (std::size_t part = 0; part < ScalesPer32; ++part) {
     F p[T][C];
-    for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::zero();
-    }
+    for_each_index<T * C>([&](auto j) __attribute__((always_inline)) { p[j() / C][j() % C] = Isa::zero(); });
     const float* x = a.x + part * elems * a.stride;
     for (std::size_t i = 0; i < elems; ++i, x += a.stride) {
-      for (std::size_t t = 0; t < T; ++t) {
-        const F xt = Isa::broadcast(x[t]);
-        for (std::size_t c = 0; c < C; ++c) p[t][c] = Isa::fma(xt, b.w[part * elems + i][c], p[t][c]);
-      }
+      const auto& w = b.w[part * elems + i];
+      for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+        constexpr std::size_t t = j() / C;
+        constexpr std::size_t c = j() % C;
+        p[t][c] = Isa::fma(broadcast_token<Isa, T, t>(x), w[c], p[t][c]);
+      });
     }
-    for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) {
-        float* state = a.state[c] + t * kPanelRows;
-        F acc = Isa::fma(b.s[c].scale[part], p[t][c], Isa::load(state));
-        if constexpr (HasMin) acc = Isa::fnma(b.s[c].min, Isa::broadcast(a.sums[t]), acc);
-        Isa::store(state, acc);
-      }
-    }
+    for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+      constexpr std::size_t t = j() / C;
+      constexpr std::size_t c = j() % C;
+      float* state = a.state[c] + t * kPanelRows;
+      F acc = Isa::fma(b.s[c].scale[part], p[t][c], Isa::load(state));
+      if constexpr (HasMin) acc = Isa::fnma(b.s[c].min, Isa::broadcast(a.sums[t]), acc);
+      Isa::store(state, acc);
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/codecs/codec.hpp"
@@ -27,6 +28,68 @@ inline ActBlock act_block(const std::byte* tile, std::size_t tokens, std::size_t
   return {p, reinterpret_cast<const Int8Token*>(p + tokens * kActBlock)};
 }
 
+// ---- what an Isa may do in its own way ----
+
+/// An Isa whose dots take signed codes has them centred where many tokens share the work, and no bias then.
+template <class Isa>
+concept CentresCodes = requires(typename Isa::I v) {
+  Isa::template centred<1>(v);
+};
+
+/// Centred nibbles are cheaper to have 16 times too large, if the Isa's dots can undo that at no cost.
+template <class Isa, class Codec>
+constexpr bool kCentres16 = false;
+template <class Isa, class Codec>
+requires(Codec::offset == 8 && requires(typename Isa::I v) {
+  Isa::template centred16<true>(v);
+}) constexpr bool kCentres16<Isa, Codec> = true;
+
+/// Code word G of the 32 as `accumulate` takes it.
+template <class Isa, class Codec, std::size_t Sub, std::size_t G>
+[[gnu::always_inline]] inline typename Isa::I code_word(const std::byte* block, std::size_t column) noexcept {
+  if constexpr (kCentres16<Isa, Codec>) {
+    return Isa::template centred16<Codec::template high<Sub, G>()>(Codec::template raw<Sub, G>(block, column));
+  } else if constexpr (requires { Codec::template centred_word<Sub, G>(block, column); }) {
+    return Codec::template centred_word<Sub, G>(block, column);
+  } else if constexpr (CentresCodes<Isa> && Codec::offset != 0) {
+    return Isa::template centred<Codec::offset>(Codec::template word<Sub, G>(block, column));
+  } else {
+    return Codec::template word<Sub, G>(block, column);
+  }
+}
+
+/// Activations 4G .. 4G + 3 of a token's 32, as Dots::step() takes them.
+template <class Isa, std::size_t G>
+[[gnu::always_inline]] inline auto x_word(const std::byte* codes) noexcept {
+  if constexpr (requires { Isa::template x_word<G>(codes); }) {
+    return Isa::template x_word<G>(codes);
+  } else {
+    return Isa::broadcast32(codes + 4 * G);
+  }
+}
+
+template <class Isa>
+[[gnu::always_inline]] inline auto token_scales(const Int8Token& x) noexcept {
+  if constexpr (requires { Isa::token_scales(x); }) {
+    return Isa::token_scales(x);
+  } else {
+    struct Scales {
+      typename Isa::F d;
+      typename Isa::F dsum;
+    };
+    return Scales{Isa::broadcast(x.d), Isa::broadcast(x.dsum)};
+  }
+}
+
+template <class Isa, class Dots>
+[[gnu::always_inline]] inline typename Isa::F finish_float(Dots& dot, typename Isa::I bias) noexcept {
+  if constexpr (requires { dot.finish_float(bias); }) {
+    return dot.finish_float(bias);
+  } else {
+    return Isa::to_float(dot.finish(bias));
+  }
+}
+
 /// C columns with their codes and scales of 32 elements: in registers where they fit, else in L1.
 template <class Isa, std::size_t C>
 struct DecodedColumns {
@@ -35,12 +98,12 @@ struct DecodedColumns {
 };
 
 /// What a column's dot of part `Part` (of scales_per_32) has too much, negated: -offset * sum of its activations.
-template <class Isa, class Codec, std::size_t Part>
+template <class Isa, class Codec, std::size_t Part, bool Centred = false>
 [[gnu::always_inline]] inline typename Isa::I dot_bias(const Int8Token& x) noexcept {
   constexpr int o = Codec::offset;
   static_assert(o == 0 || o == 1 || o == 8 || o == 32 || o == 128);
   constexpr int shift = o == 1 ? -3 : o == 32 ? 2 : o == 128 ? 4 : 0;
-  if constexpr (o == 0) {
+  if constexpr (o == 0 || Centred) {
     return Isa::zero_int();
   } else if constexpr (Codec::scales_per_32 == 1) {
     return Isa::template shift32<shift>(Isa::broadcast32(&x.bias));
@@ -54,18 +117,31 @@ template <class Isa, class Codec, std::size_t Part>
 template <class Isa, class Codec>
 using CodecDots = typename Isa::template Dots<Codec::max_code, 8 / static_cast<int>(Codec::scales_per_32)>;
 
-/// acc takes up a finished dot of one part.
-template <std::size_t Part, class Isa, class Codec>
-[[gnu::always_inline]] inline void add_dot(CodecDots<Isa, Codec>& dot, const Int8Token& x, const BlockScales<Isa>& s,
-                                           typename Isa::F& acc) noexcept {
-  const auto sum = Isa::to_float(dot.finish(dot_bias<Isa, Codec, Part>(x)));
-  if constexpr (has_tail_scale(Codec::dtype)) {
-    acc = Isa::fma(sum, Isa::broadcast(x.d), acc);
+/// Dots of code_word().
+template <class Isa, class Codec>
+constexpr auto many_dots() noexcept {
+  if constexpr (kCentres16<Isa, Codec>) {
+    return std::type_identity<typename Isa::template Dots16<8 / static_cast<int>(Codec::scales_per_32)>>{};
   } else {
-    acc = Isa::fma(sum, Isa::mul(s.scale[Part], Isa::broadcast(x.d)), acc);
+    return std::type_identity<CodecDots<Isa, Codec>>{};
+  }
+}
+template <class Isa, class Codec>
+using ManyDots = typename decltype(many_dots<Isa, Codec>())::type;
+
+/// acc takes up a finished dot of one part.
+template <std::size_t Part, class Isa, class Codec, bool Centred, class Dots>
+[[gnu::always_inline]] inline void add_dot(Dots& dot, const Int8Token& x, const BlockScales<Isa>& s,
+                                           typename Isa::F& acc) noexcept {
+  const auto sum = finish_float<Isa>(dot, dot_bias<Isa, Codec, Part, Centred>(x));
+  const auto token = token_scales<Isa>(x);
+  if constexpr (has_tail_scale(Codec::dtype)) {
+    acc = Isa::fma(sum, token.d, acc);
+  } else {
+    acc = Isa::fma(sum, Isa::mul(s.scale[Part], token.d), acc);
   }
   if constexpr (Codec::has_min && Part + 1 == Codec::scales_per_32) {
-    acc = Isa::fnma(s.min, Isa::broadcast(x.dsum), acc);
+    acc = Isa::fnma(s.min, token.dsum, acc);
   }
 }
 
@@ -74,25 +150,26 @@ template <std::size_t Part, class Isa, class Codec>
 template <class Isa, class Codec, std::size_t C, std::size_t T>
 [[gnu::always_inline]] inline void accumulate(const DecodedColumns<Isa, C>& d, const std::byte* codes,
                                               const Int8Token* x, typename Isa::F (&acc)[T][C]) noexcept {
-  using Dots = CodecDots<Isa, Codec>;
+  using Dots = ManyDots<Isa, Codec>;
   constexpr std::size_t words = 8 / Codec::scales_per_32;
+  constexpr bool centred = CentresCodes<Isa>;
   for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
     Dots dots[T][C];
     for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) dots[t][c].start(dot_bias<Isa, Codec, part()>(x[t]));
+      for (std::size_t c = 0; c < C; ++c) dots[t][c].start(dot_bias<Isa, Codec, part(), centred>(x[t]));
     }
     for_each_index<words / Dots::group>([&](auto turn) __attribute__((always_inline)) {
       for (std::size_t t = 0; t < T; ++t) {
         for_each_index<Dots::group>([&](auto i) __attribute__((always_inline)) {
           constexpr std::size_t step = turn * Dots::group + i;
           constexpr std::size_t g = part * words + step;
-          const auto xw = Isa::broadcast32(codes + t * kActBlock + 4 * g);
+          const auto xw = x_word<Isa, g>(codes + t * kActBlock);
           for (std::size_t c = 0; c < C; ++c) dots[t][c].template step<static_cast<int>(step)>(d.w[g][c], xw);
         });
       }
     });
     for (std::size_t t = 0; t < T; ++t) {
-      for (std::size_t c = 0; c < C; ++c) add_dot<part(), Isa, Codec>(dots[t][c], x[t], d.s[c], acc[t][c]);
+      for (std::size_t c = 0; c < C; ++c) add_dot<part(), Isa, Codec, centred>(dots[t][c], x[t], d.s[c], acc[t][c]);
     }
   });
 }
@@ -108,7 +185,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
     for (std::size_t c = 0; c < C; ++c) dots[c].start(dot_bias<Isa, Codec, part()>(x.token[0]));
     for_each_index<words>([&](auto step) __attribute__((always_inline)) {
       constexpr std::size_t g = part * words + step;
-      const auto xw = Isa::broadcast32(x.codes + 4 * g);
+      const auto xw = x_word<Isa, g>(x.codes);
       for (std::size_t c = 0; c < C; ++c) {
         const ColumnRef& r = col[c];
         dots[c].template step<static_cast<int>(step())>(Codec::template word<Sub, g>(r.blocks + offset, r.column), xw);
@@ -117,7 +194,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
       Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, s);
-      add_dot<part(), Isa, Codec>(dots[c], x.token[0], s, acc[c]);
+      add_dot<part(), Isa, Codec, false>(dots[c], x.token[0], s, acc[c]);
     }
   });
 }
@@ -127,7 +204,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
                                           DecodedColumns<Isa, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-      d.w[g][c] = Codec::template word<Sub, g()>(col[c].blocks + offset, col[c].column);
+      d.w[g][c] = code_word<Isa, Codec, Sub, g()>(col[c].blocks + offset, col[c].column);
     });
     Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, d.s[c]);
   }
@@ -135,11 +212,12 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
 
 /// One token: C columns stream side by side. Four columns at once hide the dots' latency of the simple formats. The
 /// scales of the others are as much work as the dots, and one column after the other is faster (q5_k on AVX-512: 130
-/// against 87 GOP/s from L2).
+/// against 87 GOP/s from L2). Ternary formats have few scales, and with four lanes a panel's four columns share x.
 template <class Isa, class Codec, std::size_t C>
 void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  constexpr std::size_t together = layout.block_elems == kActBlock ? std::min<std::size_t>(C, 4) : 1;
+  constexpr bool simple = layout.block_elems == kActBlock || (Isa::lanes == 4 && Codec::max_code == 3);
+  constexpr std::size_t together = simple ? std::min<std::size_t>(C, 4) : 1;
   typename Isa::F acc[C][1][1];
   for (std::size_t c = 0; c < C; ++c) acc[c][0][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
   std::size_t offset = 0;
@@ -180,8 +258,9 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
 template <class Isa, class Codec, std::size_t C, std::size_t T>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
+  const std::size_t tokens = a.tokens;  // stores to the state might change a.tokens, as far as compilers know
   if (a.k0 == 0) {
-    for (std::size_t t = 0; t < a.tokens; ++t) {
+    for (std::size_t t = 0; t < tokens; ++t) {
       for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
     }
   }
@@ -192,11 +271,11 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) n
       ahead.template step<Isa>();
       DecodedColumns<Isa, C> d;
       decode<Isa, Codec, sub(), C>(col, offset, d);
-      const ActBlock x = act_block(a.x, a.tokens, k / kActBlock + sub);
+      const ActBlock x = act_block(a.x, tokens, k / kActBlock + sub);
       std::size_t t = 0;
-      for (; t + T <= a.tokens; t += T) accumulate_state<Isa, Codec, C, T>(d, x, t, col);
+      for (; t + T <= tokens; t += T) accumulate_state<Isa, Codec, C, T>(d, x, t, col);
       if constexpr (T > 1) {
-        for (; t < a.tokens; ++t) accumulate_state<Isa, Codec, C, 1>(d, x, t, col);
+        for (; t < tokens; ++t) accumulate_state<Isa, Codec, C, 1>(d, x, t, col);
       }
     });
   }
@@ -213,8 +292,8 @@ void int8_columns(const TileArgs& a, std::size_t first, std::size_t columns) noe
   }
 }
 
-/// The tile function: C columns x T tokens share their loads; for one token Wide columns, which are distant panels that
-/// memory streams side by side.
+/// The tile function: C columns x T tokens share their loads; for one token Wide columns, which
+/// are distant panels that memory streams side by side.
 template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);

@@ -64,8 +64,8 @@ template <class Isa, std::size_t C, std::size_t T>
 [[gnu::always_inline]] inline void add_pair(const float* x, std::size_t tokens, const typename Isa::F (&c0)[C],
                                             const typename Isa::F (&c1)[C], typename Isa::F (&p)[T][C]) noexcept {
   for_each_index<T>([&](auto t) __attribute__((always_inline)) {
-    const auto x0 = Isa::broadcast(x[t()]);
-    const auto x1 = Isa::broadcast(x[tokens + t()]);
+    const auto x0 = broadcast_token<Isa, T, t()>(x);
+    const auto x1 = broadcast_token<Isa, T, t()>(x + tokens);
     for_each_index<C>([&](auto c) __attribute__((always_inline)) {
       p[t()][c()] = Isa::add(p[t()][c()], Isa::fma(x1, c1[c()], Isa::mul(x0, c0[c()])));
     });

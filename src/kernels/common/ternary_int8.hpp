@@ -51,7 +51,7 @@ template <class Isa, std::size_t C, std::size_t T>
           for_each_index<C>([&](auto c)
                                 __attribute__((always_inline)) { codes[c()] = take_ternary_codes<Isa>(word[c()]); });
           for_each_index<T>([&](auto t) __attribute__((always_inline)) {
-            const auto xt = Isa::broadcast32(x + t() * kActBlock + (4 * j() + g()) * 4);
+            const auto xt = x_word<Isa, 4 * j() + g()>(x + t() * kActBlock);
             for_each_index<C>([&](auto c) __attribute__((always_inline)) {
               dots[j() % chains][t()][c()].step(codes[c()], xt);
             });

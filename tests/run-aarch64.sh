@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Cross-builds for 64-bit Arm and runs there, under user-mode QEMU, what an emulator can run in minutes: the guard and
+# the small suites once, then on each CPU model the choice of providers, each instruction set's operations, ggml's golden
+# products, the hashes that scalar code on x86 gave, and a covering selection of the parity suite. Every test runs every
+# provider that the CPU model can run.
+#   tests/run-aarch64.sh [CPU...]    QEMU's names; those this QEMU does not know are left out with a note
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+cpus=("$@")
+[[ ${#cpus[@]} -gt 0 ]] || cpus=(cortex-a53 cortex-a76 neoverse-n1 max max,sve=off)
+cmake/install-packages.sh cmake ninja-build googletest g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+
+build=$root/build/aarch64
+mkdir -p build
+cmake --preset aarch64 >build/aarch64.configure.log || { cat build/aarch64.configure.log; exit 1; }
+cmake --build --preset aarch64 --parallel "$(nproc)" --target nibblas_guard_objects cpu_test formats_test registry_test \
+  nibblas_dispatch_probe nibblas_isa_test nibblas_golden_test nibblas_hashes_test nibblas_parity_test
+(cd "$build" && ctest --output-on-failure --no-tests=error -L '^(guard|cpu|formats)$')
+
+known=$(qemu-aarch64 -cpu help)
+tests/readme/matrix.sh check README.md aarch64 \
+  qemu-aarch64 -L /usr/aarch64-linux-gnu "$build/tests/registry/nibblas_dispatch_probe" --matrix
+on() { qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu "$@"; }
+fail() { echo "run-aarch64.sh: $*" >&2; exit 1; }
+
+# The provider that a CPU model must get, for every key.
+expected() {
+  case $1 in
+    cortex-a35 | cortex-a53 | cortex-a57 | cortex-a72) echo neon ;;
+    *) echo neon_dotprod ;;
+  esac
+}
+probe() { on "$1" "$build/tests/registry/nibblas_dispatch_probe"; }
+dispatch() {  # <cpu>
+  local want others output
+  want=$(expected "$1")
+  others=$(probe "$1" | grep -E '^(matmul|gemv) ' | grep -v ": $want " || true)
+  [[ -z $others ]] || fail "$1 should get $want for every key, got"$'\n'"$others"
+  output=$(NIBBLAS_MAX_ISA=scalar probe "$1")
+  grep -q '^matmul q4_0 int8: scalar ' <<<"$output" || fail "$1: NIBBLAS_MAX_ISA=scalar does not hold"
+  output=$(NIBBLAS_MAX_ISA=neon probe "$1")
+  grep -q '^matmul q4_0 int8: neon ' <<<"$output" || fail "$1: NIBBLAS_MAX_ISA=neon does not hold"
+  if [[ $want == neon ]]; then
+    output=$(NIBBLAS_PROVIDER=neon_dotprod probe "$1" || true)
+    grep -q 'config error: NIBBLAS_PROVIDER=neon_dotprod: cpu lacks dotprod' <<<"$output" ||
+      fail "$1 has no dotprod and says so to nobody: $output"
+  fi
+}
+suite() {  # <cpu> <test binary> [argument...]
+  local log
+  log=$(on "$1" "$build/tests/$2" --gtest_brief=1 "${@:3}" 2>&1) || fail "$1: $2"$'\n'"$(tail -n 40 <<<"$log")"
+  grep -qE '\[  PASSED  \] [1-9]' <<<"$log" || fail "$1: $2 ran no test"
+}
+
+# Every pair of settings, all packing ranges, all kinds of activations, one row against many.
+parity='*Settings.*:*Layouts.*:*PreparedRows.*:*Shapes.GemvIsMatmulOfOneRow/*:Providers.*'
+for cpu in "${cpus[@]}"; do
+  if ! grep -qwF -- "${cpu%%,*}" <<<"$known"; then
+    echo "$cpu: left out, this QEMU does not know it"
+    continue
+  fi
+  start=$SECONDS
+  dispatch "$cpu"
+  suite "$cpu" isa/nibblas_isa_test
+  suite "$cpu" parity/nibblas_golden_test
+  suite "$cpu" parity/nibblas_hashes_test
+  suite "$cpu" parity/nibblas_parity_test --gtest_filter="$parity"
+  echo "$cpu: $(expected "$cpu"), all passed, $((SECONDS - start)) s"
+done
