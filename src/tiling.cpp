@@ -63,7 +63,8 @@ std::size_t tile_state(const TileInput& in, std::size_t panels) noexcept {
 /// stay there while K goes by, a K range of its weights takes a quarter, one of a tile's activations at most another as
 /// X streams past: W comes from memory once for all those tiles.
 std::size_t long_row_block(const TileInput& in, std::size_t tiles) noexcept {
-  return std::clamp(sane_l2(in) / 2 / (tiles * tile_state(in, 1)), kLeastLongBlock, kMostLongBlock);
+  const std::size_t fit = sane_l2(in) / 2 / (tiles * tile_state(in, 1));
+  return std::clamp(fit / 2 * 2, kLeastLongBlock, kMostLongBlock);  // kernels take two at a time
 }
 
 void plan_long_panels(const TileInput& in, std::size_t tiles_per_chunk, TilePlan& p) noexcept {

@@ -63,6 +63,9 @@ struct TileArgs {
   /// [n_panels][tokens][state_floats][16], 64-byte aligned. When k1 == K the first 16 floats of each (panel, token)
   /// are the finished Y.
   float* state;
+  /// What is read next, after this call: worth asking for in passing. Nothing depends on it; may be empty.
+  const std::byte* ahead = nullptr;
+  std::size_t ahead_bytes = 0;
 };
 inline constexpr std::size_t kMaxTilePanels = 64;
 

@@ -24,13 +24,14 @@ template <class Isa, DType W>
 
 /// C columns x T tokens; T * C sums and C weights are in registers, a broadcast serves C columns.
 template <class Isa, DType W, std::size_t C, std::size_t T>
-void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0) noexcept {
+void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0, AheadShare ahead) noexcept {
   using F = typename Isa::F;
   constexpr std::size_t k_bytes = panel_layout(W).block_bytes;
   constexpr std::size_t column_bytes = k_bytes / kPanelRows * Isa::lanes;
   const auto* x = reinterpret_cast<const float*>(a.x) + token0;
   for (std::size_t k = a.k0; k < a.k1; k += 64) {
     const std::size_t n = std::min<std::size_t>(64, a.k1 - k);
+    ahead.template step<Isa>();
     F p[T][C];
     for_each_index<T * C>([&](auto i) __attribute__((always_inline)) { p[i() / C][i() % C] = Isa::zero(); });
     const std::byte* w[C];
@@ -68,8 +69,8 @@ void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token
 }
 
 template <class Isa, DType W, std::size_t C, std::size_t MaxT>
-void float_columns(const TileArgs& a, std::size_t first) noexcept {
-  using Block = void (*)(const TileArgs&, const ColumnRef(&)[C], std::size_t) noexcept;
+void float_columns(const TileArgs& a, std::size_t first, std::size_t sets) noexcept {
+  using Block = void (*)(const TileArgs&, const ColumnRef(&)[C], std::size_t, AheadShare) noexcept;
   static constexpr auto blocks = []<std::size_t... T>(std::index_sequence<T...>) {
     struct Table {
       Block block[MaxT];
@@ -83,7 +84,8 @@ void float_columns(const TileArgs& a, std::size_t first) noexcept {
   for (std::size_t i = 0; i < parts; ++i) {
     const std::size_t t0 = i * a.tokens / parts;
     const std::size_t t1 = (i + 1) * a.tokens / parts;
-    blocks.block[t1 - t0 - 1](a, col, t0);
+    blocks.block[t1 - t0 - 1](a, col, t0,
+                              AheadShare({first / C * parts + i, sets * parts, (a.k1 - a.k0 + 63) / 64}, a));
   }
 }
 
@@ -93,10 +95,10 @@ void float_tile(const TileArgs& a) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
   std::size_t c = 0;
   if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) float_columns<Isa, W, Wide, 1>(a, c);
+    for (; c + Wide <= columns; c += Wide) float_columns<Isa, W, Wide, 1>(a, c, columns / Wide);
   }
-  for (; c + 2 <= columns; c += 2) float_columns<Isa, W, 2, MaxT>(a, c);
-  for (; c < columns; ++c) float_columns<Isa, W, 1, MaxT>(a, c);
+  for (; c + 2 <= columns; c += 2) float_columns<Isa, W, 2, MaxT>(a, c, columns / 2);
+  for (; c < columns; ++c) float_columns<Isa, W, 1, MaxT>(a, c, columns);
 }
 
 }  // namespace

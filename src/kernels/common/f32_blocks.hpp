@@ -154,7 +154,7 @@ constexpr auto kTokenFunctions = []<std::size_t... T>(std::index_sequence<T...>)
 (std::make_index_sequence<MaxT>{});
 
 template <class Isa, class Codec, std::size_t C, std::size_t MaxT>
-void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   constexpr auto& tokens = kTokenFunctions<Isa, Codec::scales_per_32, Codec::has_min, C, MaxT>;
   const auto* x = reinterpret_cast<const float*>(a.x);
@@ -168,6 +168,7 @@ void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       prefetch_part<Isa, Codec, sub()>(col, offset);
+      ahead.template step<Isa>();
       FloatBlock<Isa, C> b;
       for (std::size_t c = 0; c < C; ++c) {
         Codec::template scales<sub()>(col[c].blocks + offset, col[c].column, b.s[c]);
@@ -190,13 +191,13 @@ void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
 }
 
 template <class Isa, class Codec, std::size_t C, std::size_t MaxT>
-void f32_block_columns(const TileArgs& a, std::size_t first) noexcept {
+void f32_block_columns(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
   if (a.tokens == 1) {
     f32_block_one<Isa, Codec, C>(a, col);
   } else {
-    f32_block_many<Isa, Codec, C, MaxT>(a, col);
+    f32_block_many<Isa, Codec, C, MaxT>(a, col, AheadShare(a, first, C, columns));
   }
 }
 
@@ -212,8 +213,8 @@ void f32_block_tile(const TileArgs& a) noexcept {
       f32_block_one<Isa, Codec, Wide>(a, col);
     }
   }
-  for (; c + 2 <= columns; c += 2) f32_block_columns<Isa, Codec, 2, MaxT>(a, c);
-  for (; c < columns; ++c) f32_block_columns<Isa, Codec, 1, MaxT>(a, c);
+  for (; c + 2 <= columns; c += 2) f32_block_columns<Isa, Codec, 2, MaxT>(a, c, columns);
+  for (; c < columns; ++c) f32_block_columns<Isa, Codec, 1, MaxT>(a, c, columns);
 }
 
 }  // namespace

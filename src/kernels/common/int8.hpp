@@ -211,13 +211,13 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
 }
 
 /// One token: C columns stream side by side. Four columns at once hide the dots' latency of the simple formats. The
-/// scales of the others are as much work as the dots, and one column after the other is faster (q5_k on AVX-512: 130
-/// against 87 GOP/s from L2). Ternary formats have few scales, and with four lanes a panel's four columns share x.
+/// scales of the others are as much work as the dots: two at once (q4_k on AVX2: 89 against 70 GOP/s from L2), or,
+/// where a panel is one column, one after the other (q5_k on AVX-512: 130 against 87).
 template <class Isa, class Codec, std::size_t C>
 void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   constexpr bool simple = layout.block_elems == kActBlock || (Isa::lanes == 4 && Codec::max_code == 3);
-  constexpr std::size_t together = simple ? std::min<std::size_t>(C, 4) : 1;
+  constexpr std::size_t together = simple ? std::min<std::size_t>(C, 4) : C >= 4 ? 2 : 1;
   typename Isa::F acc[C][1][1];
   for (std::size_t c = 0; c < C; ++c) acc[c][0][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
   std::size_t offset = 0;
@@ -256,7 +256,7 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
 
 /// Several tokens: codes of C columns are decoded once and used for all of them, T at a time.
 template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   const std::size_t tokens = a.tokens;  // stores to the state might change a.tokens, as far as compilers know
   if (a.k0 == 0) {
@@ -268,6 +268,7 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       prefetch_part<Isa, Codec, sub()>(col, offset);
+      ahead.template step<Isa>();
       DecodedColumns<Isa, C> d;
       decode<Isa, Codec, sub(), C>(col, offset, d);
       const ActBlock x = act_block(a.x, tokens, k / kActBlock + sub);
@@ -281,13 +282,13 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
 }
 
 template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_columns(const TileArgs& a, std::size_t first) noexcept {
+void int8_columns(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
   ColumnRef col[C];
   fill_columns<Isa, C>(a, first, 1, col);
   if (a.tokens == 1) {
     int8_one<Isa, Codec, C>(a, col);
   } else {
-    int8_many<Isa, Codec, C, T>(a, col);
+    int8_many<Isa, Codec, C, T>(a, col, AheadShare(a, first, C, columns));
   }
 }
 
@@ -304,9 +305,9 @@ void int8_tile(const TileArgs& a) noexcept {
       int8_one<Isa, Codec, Wide>(a, col);
     }
   }
-  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c);
+  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c, columns);
   if constexpr (C > 1) {
-    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c);
+    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c, columns);
   }
 }
 
