@@ -25,7 +25,7 @@ const Kernel* find(std::string_view name) {
 }
 
 std::byte* zeros(std::size_t bytes) {
-  void* p = ::operator new(bytes, std::align_val_t{64});
+  void* p = ::operator new (bytes, std::align_val_t{64});
   std::memset(p, 0, bytes);
   return static_cast<std::byte*>(p);
 }
