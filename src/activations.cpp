@@ -10,6 +10,15 @@
 namespace nibblas {
 namespace {
 
+std::size_t tile_count(Compute compute, std::size_t M) noexcept {
+  return std::max<std::size_t>(ceil_div(M, tile_tokens(compute)), 1);
+}
+
+std::size_t tile_stride(Compute compute, std::size_t M, std::size_t K) noexcept {
+  const std::size_t tiles = tile_count(compute, M);
+  return round_up(activation_tile_bytes(compute, ceil_div(M, tiles), K), 64);
+}
+
 struct PrepareJob {
   const Kernel* kernel;
   ConstMatrixView x;
@@ -22,28 +31,19 @@ void prepare_tile(void* arg, std::size_t i) noexcept {
   const auto& job = *static_cast<const PrepareJob*>(arg);
   const FpEnvironment env;
   const Compute compute = job.kernel->key.compute;
-  Activations all;
-  ActivationsBuilder::place(all, job.x.rows, job.x.cols, compute, nullptr);
-  const std::size_t matrix = i / all.tiles();
-  const std::size_t tile = i % all.tiles();
-  std::byte* memory = job.memory + matrix * ActivationsBuilder::bytes_of(compute, all.M(), all.K());
-  ActivationsBuilder::place(all, job.x.rows, job.x.cols, compute, memory);
+  const std::size_t M = job.x.rows;
+  const std::size_t K = job.x.cols;
+  Activations shape;
+  ActivationsBuilder::place(shape, M, K, compute, nullptr);
+  const std::size_t matrix = i / shape.tiles();
+  const std::size_t tile = i % shape.tiles();
   PrepareArgs a;
-  a.x = job.x.data + matrix * job.x_stride + all.first_token(tile) * job.x.stride;
+  a.x = job.x.data + matrix * job.x_stride + shape.first_token(tile) * job.x.stride;
   a.stride = job.x.stride;
-  a.tokens = all.tokens(tile);
-  a.K = job.x.cols;
-  a.out = memory + (all.tile(tile) - memory);
+  a.tokens = shape.tokens(tile);
+  a.K = K;
+  a.out = job.memory + matrix * ActivationsBuilder::bytes_of(compute, M, K) + tile * tile_stride(compute, M, K);
   job.kernel->tiled.prepare(a);
-}
-
-std::size_t tile_count(Compute compute, std::size_t M) noexcept {
-  return std::max<std::size_t>(ceil_div(M, tile_tokens(compute)), 1);
-}
-
-std::size_t tile_stride(Compute compute, std::size_t M, std::size_t K) noexcept {
-  const std::size_t tiles = tile_count(compute, M);
-  return round_up(activation_tile_bytes(compute, ceil_div(M, tiles), K), 64);
 }
 
 /// A weight format whose kernels read activations of this compute; every kernel of one compute prepares alike.
