@@ -69,8 +69,9 @@ TEST_P(TernaryExact, ScalesOfEveryKind) {
 }
 
 TEST_P(TernaryExact, LengthsAroundEveryGroup) {
-  for (const std::size_t K : {1,  2,  3,  4,  5,   6,   7,   8,   9,   15,  16,   17,   31,   32,
-                              33, 63, 64, 65, 127, 255, 256, 257, 512, 768, 1000, 1024, 1025, 2049}) {
+  constexpr std::size_t kLengths[] = {1,  2,  3,  4,  5,   6,   7,   8,   9,   15,  16,   17,   31,   32,
+                                      33, 63, 64, 65, 127, 255, 256, 257, 512, 768, 1000, 1024, 1025, 2049};
+  for (const std::size_t K : kLengths) {
     if (K % info(dtype()).block_elems != 0) continue;
     for (const std::size_t N : {1u, 16u, 33u}) {
       const ExactCodes w = exact_codes(dtype(), N, K, every_byte, [](std::size_t) { return -0.5f; });
