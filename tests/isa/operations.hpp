@@ -27,8 +27,8 @@ struct IsaOperations {
   void (*load_bf16)(const std::byte* halves, float* out) noexcept;
   void (*load_u8)(const std::byte* bytes, float* out) noexcept;
   void (*load_s8)(const std::byte* bytes, float* out) noexcept;
-  /// ((low >> 4) & 15) | ((high & 0xc0) >> 2)
-  void (*load_u8_or)(const std::byte* low, const std::byte* high, float* out) noexcept;
+  /// 16-bit lanes of lanes * 4 bytes.
+  void (*shift_right16_by)(const std::byte* words, int n, std::byte* out) noexcept;
   /// The dot of 32 codes of each lane, w[8][lanes][4], with x[32], plus bias. By largest code: 15, 31, 63, signed.
   void (*dots[4])(const std::byte* w, const std::byte* x, std::int32_t bias, float* out) noexcept;
   /// The floats of 4 codes a lane, w[lanes][4] -> out[4][lanes]: low nibbles - 8, high nibbles, bytes - 32 (at most

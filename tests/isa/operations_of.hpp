@@ -47,8 +47,8 @@ constexpr IsaOperations operations_of() {
   o.load_bf16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_bf16(p)); };
   o.load_u8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_u8(p))); };
   o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_s8(p))); };
-  o.load_u8_or = [](const std::byte* low, const std::byte* high, float* out) noexcept {
-    Isa::store(out, Isa::to_float(Isa::load_u8_or(low, 4, 0x0f, high, 0xc0, 2)));
+  o.shift_right16_by = [](const std::byte* p, int n, std::byte* out) noexcept {
+    Isa::store_words(out, Isa::shift_right16_by(Isa::load_words(p), n));
   };
   o.dots[0] = dot32<Isa, 15>;
   o.dots[1] = dot32<Isa, 31>;

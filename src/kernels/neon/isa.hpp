@@ -98,6 +98,9 @@ struct Operations {
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s32(a), N));
   }
+  [[gnu::always_inline]] static I shift_right16_by(I a, int n) noexcept {
+    return vreinterpretq_u8_u16(vshlq_u16(vreinterpretq_u16_u8(a), vdupq_n_s16(static_cast<std::int16_t>(-n))));
+  }
   template <int N>
   [[gnu::always_inline]] static I shift_left16(I a) noexcept {
     return vreinterpretq_s32_u16(vshlq_n_u16(vreinterpretq_u16_s32(a), N));
@@ -139,15 +142,6 @@ struct Operations {
   [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept { return widen_u8(load4(p)); }
   [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept {
     return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(load4(p)))));
-  }
-  /// Low bits of two byte vectors, combined before they are widened.
-  [[gnu::always_inline]] static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high,
-                                             int high_mask, int high_shift) noexcept {
-    const uint8x8_t lo = vand_u8(vshl_u8(load4(low), vdup_n_s8(static_cast<std::int8_t>(-low_shift))),
-                                 vdup_n_u8(static_cast<std::uint8_t>(low_mask)));
-    const uint8x8_t hi = vshl_u8(vand_u8(load4(high), vdup_n_u8(static_cast<std::uint8_t>(high_mask))),
-                                 vdup_n_s8(static_cast<std::int8_t>(-high_shift)));
-    return widen_u8(vorr_u8(lo, hi));
   }
 
   // ---- codes to floats ----
