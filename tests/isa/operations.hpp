@@ -31,6 +31,9 @@ struct IsaOperations {
   void (*load_u8_or)(const std::byte* low, const std::byte* high, float* out) noexcept;
   /// The dot of 32 codes of each lane, w[8][lanes][4], with x[32], plus bias. By largest code: 15, 31, 63, signed.
   void (*dots[4])(const std::byte* w, const std::byte* x, std::int32_t bias, float* out) noexcept;
+  /// The dots of signed codes w[8][lanes][4] with two tokens' x[32], where the instruction set has a way of its own for
+  /// that; else null.
+  void (*pair_dots)(const std::byte* w, const std::byte* const (&x)[2], float* const (&out)[2]) noexcept;
   /// The floats of 4 codes a lane, w[lanes][4] -> out[4][lanes]: low nibbles - 8, high nibbles, bytes - 32 (at most
   /// 63), and the bytes from_signed() makes of signed ones - signed_offset.
   void (*floats[4])(const std::byte* w, float* out) noexcept;

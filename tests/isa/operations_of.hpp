@@ -24,6 +24,22 @@ void dot32(const std::byte* w, const std::byte* x, std::int32_t bias, float* out
 }
 
 template <class Isa>
+void pair_dot32(const std::byte* w, const std::byte* const (&x)[2], float* const (&out)[2]) noexcept {
+  typename Isa::template PairDots<typename Isa::template Dots<-128, 8>> dots;
+  dots.start();
+  for_each_index<4>([&](auto step) __attribute__((always_inline)) {
+    auto first = Isa::load_words(w + 2 * step() * Isa::lanes * 4);
+    auto second = Isa::load_words(w + (2 * step() + 1) * Isa::lanes * 4);
+    Isa::pair_words(first, second);
+    dots.step(first, second, Isa::template x_pair<2 * step()>(x[0], x[1]));
+  });
+  auto token0 = dots.template token<0>();
+  auto token1 = dots.template token<1>();
+  Isa::store(out[0], token0.finish_float(Isa::zero_int()));
+  Isa::store(out[1], token1.finish_float(Isa::zero_int()));
+}
+
+template <class Isa>
 void store4(const typename Isa::F (&w)[4], float* out) noexcept {
   for (std::size_t i = 0; i < 4; ++i) Isa::store(out + i * Isa::lanes, w[i]);
 }
@@ -54,6 +70,7 @@ constexpr IsaOperations operations_of() {
   o.dots[1] = dot32<Isa, 31>;
   o.dots[2] = dot32<Isa, 63>;
   o.dots[3] = dot32<Isa, -128>;
+  if constexpr (requires(typename Isa::I v) { Isa::pair_words(v, v); }) o.pair_dots = pair_dot32<Isa>;
   o.floats[0] = [](const std::byte* p, float* out) noexcept {
     typename Isa::F w[4];
     Isa::template nibble_floats<false, 8>(Isa::load_words(p), w);
