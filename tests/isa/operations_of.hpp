@@ -3,6 +3,7 @@
 
 #include "isa/features.hpp"
 #include "isa/operations.hpp"
+#include "kernels/codecs/codec.hpp"
 #include "kernels/common/columns.hpp"
 #include "nibblas/panel.hpp"
 
@@ -61,11 +62,27 @@ constexpr IsaOperations operations_of() {
   };
   o.load_f16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_f16(p)); };
   o.load_bf16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_bf16(p)); };
-  o.load_u8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_u8(p))); };
-  o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_s8(p))); };
-  o.load_u8_or = [](const std::byte* low, const std::byte* high, float* out) noexcept {
-    Isa::store(out, Isa::to_float(Isa::load_u8_or(low, 4, 0x0f, high, 0xc0, 2)));
-  };
+  if constexpr (MakesScaleFloats<Isa>) {
+    o.six_bits = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::six_bits(p)); };
+    o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_s8_float(p)); };
+    o.six_bits_of_two[0] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
+      Isa::store(out, Isa::template six_bits<false>(low, high));
+    };
+    o.six_bits_of_two[1] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
+      Isa::store(out, Isa::template six_bits<true>(low, high));
+    };
+  } else {
+    o.six_bits = [](const std::byte* p, float* out) noexcept {
+      Isa::store(out, Isa::to_float(Isa::bit_and(Isa::load_u8(p), Isa::bytes(63))));
+    };
+    o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_s8(p))); };
+    o.six_bits_of_two[0] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
+      Isa::store(out, Isa::to_float(Isa::load_u8_or(low, 0, 0x0f, high, 0xc0, 2)));
+    };
+    o.six_bits_of_two[1] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
+      Isa::store(out, Isa::to_float(Isa::load_u8_or(low, 4, 0x0f, high, 0xc0, 2)));
+    };
+  }
   o.dots[0] = dot32<Isa, 15>;
   o.dots[1] = dot32<Isa, 31>;
   o.dots[2] = dot32<Isa, 63>;

@@ -176,22 +176,25 @@ TEST_P(Operations, EveryF16AndBf16) {
   }
 }
 
-TEST_P(Operations, EveryByte) {
+TEST_P(Operations, ScalesOfEveryByte) {
   for (unsigned first = 0; first < 256; first += static_cast<unsigned>(isa.lanes)) {
     std::byte low[kMaxLanes], high[kMaxLanes];
-    for (unsigned i = 0; i < isa.lanes; ++i) {
+    for (unsigned i = 0; i < kMaxLanes; ++i) {
       low[i] = static_cast<std::byte>(first + i);
       high[i] = static_cast<std::byte>(37 * (first + i) + 11);
     }
-    float u8[kMaxLanes], s8[kMaxLanes], combined[kMaxLanes];
-    isa.load_u8(low, u8);
+    float six[kMaxLanes], s8[kMaxLanes], of_low[kMaxLanes], of_high[kMaxLanes];
+    isa.six_bits(low, six);
     isa.load_s8(low, s8);
-    isa.load_u8_or(low, high, combined);
+    isa.six_bits_of_two[0](low, high, of_low);
+    isa.six_bits_of_two[1](low, high, of_high);
     for (unsigned i = 0; i < isa.lanes; ++i) {
       const unsigned l = first + i;
-      EXPECT_EQ(u8[i], static_cast<float>(l));
+      const unsigned top = (static_cast<unsigned>(high[i]) & 0xc0) >> 2;
+      EXPECT_EQ(six[i], static_cast<float>(l & 63));
       EXPECT_EQ(s8[i], static_cast<float>(static_cast<std::int8_t>(l)));
-      EXPECT_EQ(combined[i], static_cast<float>((l >> 4) | ((static_cast<unsigned>(high[i]) & 0xc0) >> 2)));
+      EXPECT_EQ(of_low[i], static_cast<float>((l & 15) | top));
+      EXPECT_EQ(of_high[i], static_cast<float>((l >> 4) | top));
     }
   }
 }

@@ -17,6 +17,10 @@
 //   word<Sub, G>()  codes of k = 4G .. 4G + 3 of each row, a byte each
 //   scales<Sub>()   scale (and min) of each row, f32
 //
+// a codec of super-blocks has its scales in two parts as well:
+//   half_scales()   what is the same for the whole block
+//   scales<Sub>()   with that
+//
 // and a codec of nibbles says where they are before they are masked:
 //   raw<Sub, G>()   the word they are in, in the low or high nibbles of its bytes:
 //   high<Sub, G>()  which
@@ -34,6 +38,30 @@ struct BlockScales {
 template <class Isa>
 concept ShiftsBytes = requires(typename Isa::I v) {
   Isa::template nibbles<true>(v);
+};
+
+/// An Isa that shifts bytes into each other: insert_high() is (low & 15) | (high << 4), insert_low() (low >> 4) | (high
+/// & 0xf0), shift8() a shift of bytes by N, to the right where N < 0.
+template <class Isa>
+concept InsertsBits = requires(typename Isa::I v) {
+  Isa::insert_high(v, v);
+};
+
+/// An Isa that makes floats of the k-quants' scales in its own way.
+template <class Isa>
+concept MakesScaleFloats = requires(const std::byte* p) {
+  Isa::six_bits(p);
+};
+
+/// An Isa to which the conversion of f16 is dear has it once a super-block.
+template <class Isa>
+concept KeepsHalves = Isa::keeps_halves;
+
+/// The f16 scale and minimum of a super-block, as f32.
+template <class Isa>
+struct HalfScales {
+  typename Isa::F d;
+  typename Isa::F dmin;
 };
 
 /// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.

@@ -26,9 +26,17 @@ struct Q4_K {
   [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
     return nibble_word<Isa, Q4_K, Sub, G>(block, column);
   }
+  [[gnu::always_inline]] static HalfScales<Isa> half_scales(const std::byte* block, std::size_t column) noexcept {
+    return k_half_scales<Isa>(block + 32 * 64, column);
+  }
+  template <std::size_t Sub>
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, const HalfScales<Isa>& half,
+                                            BlockScales<Isa>& s) noexcept {
+    k_scales<Isa, Sub>(block + 32 * 64, column, half, s);
+  }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
-    k_scales<Isa, Sub>(block + 32 * 64, column, s);
+    scales<Sub>(block, column, half_scales(block, column), s);
   }
 };
 

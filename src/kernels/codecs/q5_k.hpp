@@ -17,13 +17,30 @@ struct Q5_K {
   template <std::size_t Sub, std::size_t G>
   [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
     auto low = k_nibbles<Isa, Sub, G>(block, column);
+    if constexpr (InsertsBits<Isa>) {
+      const auto bits = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
+      if constexpr (Sub % 2 == 0) {
+        return Isa::bit_and(Isa::insert_high(low, Isa::template shift8<-static_cast<int>(Sub)>(bits)), Isa::bytes(31));
+      } else {
+        return Isa::bit_and(Isa::insert_low(low, Isa::template shift8<4 - static_cast<int>(Sub)>(bits)),
+                            Isa::bytes(31));
+      }
+    }
     if constexpr (Sub % 2 != 0) low = Isa::template shift_right16<4>(low);
     const auto high = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
     return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high));
   }
+  [[gnu::always_inline]] static HalfScales<Isa> half_scales(const std::byte* block, std::size_t column) noexcept {
+    return k_half_scales<Isa>(block + 40 * 64, column);
+  }
+  template <std::size_t Sub>
+  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, const HalfScales<Isa>& half,
+                                            BlockScales<Isa>& s) noexcept {
+    k_scales<Isa, Sub>(block + 40 * 64, column, half, s);
+  }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
-    k_scales<Isa, Sub>(block + 40 * 64, column, s);
+    scales<Sub>(block, column, half_scales(block, column), s);
   }
 
  private:

@@ -22,6 +22,11 @@ struct Q6_K {
     constexpr std::size_t part = Sub % 4;
     auto low = Isa::load_words(block + (16 * half + 8 * (part % 2) + G) * 64 + column * Isa::lanes * 4);
     auto high = Isa::load_words(block + (32 + 8 * half + G) * 64 + column * Isa::lanes * 4);
+    if constexpr (InsertsBits<Isa>) {
+      if constexpr (part % 2 != 0) high = Isa::template shift8<-2>(high);
+      const auto code = part < 2 ? Isa::insert_high(low, high) : Isa::insert_low(low, high);
+      return part < 3 ? Isa::bit_and(code, Isa::bytes(63)) : code;
+    }
     if constexpr (part >= 2) low = Isa::template shift_right16<4>(low);
     if constexpr (part < 2) high = Isa::template shift_left16<4 - 2 * static_cast<int>(part)>(high);
     if constexpr (part > 2) high = Isa::template shift_right16<2>(high);
@@ -32,7 +37,12 @@ struct Q6_K {
     const std::byte* bytes = block + 48 * 64;
     const auto d = Isa::load_f16(bytes + 16 * kPanelRows + column * Isa::lanes * 2);
     for (std::size_t i = 0; i < 2; ++i) {
-      s.scale[i] = Isa::mul(d, Isa::to_float(Isa::load_s8(bytes + (2 * Sub + i) * kPanelRows + column * Isa::lanes)));
+      const std::byte* scales = bytes + (2 * Sub + i) * kPanelRows + column * Isa::lanes;
+      if constexpr (MakesScaleFloats<Isa>) {
+        s.scale[i] = Isa::mul(d, Isa::load_s8_float(scales));
+      } else {
+        s.scale[i] = Isa::mul(d, Isa::to_float(Isa::load_s8(scales)));
+      }
     }
   }
 };

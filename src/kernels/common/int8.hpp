@@ -208,10 +208,36 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
   });
 }
 
-/// One token, 32 elements, C columns: each code is decoded and used up at once, a broadcast of x
+/// The f16 scales of C columns' super-blocks, if this Isa and Codec keep them.
+template <class Isa, class Codec, std::size_t C>
+struct KeptHalves {
+  static constexpr bool kept = KeepsHalves<Isa> && requires(const std::byte* p) {
+    Codec::half_scales(p, std::size_t{0});
+  };
+  HalfScales<Isa> half[kept ? C : 1];
+
+  /// At the beginning of a super-block.
+  [[gnu::always_inline]] void load(const ColumnRef (&col)[C], std::size_t offset) noexcept {
+    if constexpr (kept) {
+      for (std::size_t c = 0; c < C; ++c) half[c] = Codec::half_scales(col[c].blocks + offset, col[c].column);
+    }
+  }
+  template <std::size_t Sub>
+  [[gnu::always_inline]] void scales(const ColumnRef& col, std::size_t c, std::size_t offset,
+                                     BlockScales<Isa>& s) const noexcept {
+    if constexpr (kept) {
+      Codec::template scales<Sub>(col.blocks + offset, col.column, half[c], s);
+    } else {
+      Codec::template scales<Sub>(col.blocks + offset, col.column, s);
+    }
+  }
+};
+
+/// One token, 32 elements, C of the columns: each code is decoded and used up at once, a broadcast of x
 /// serves them all.
-template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+template <class Isa, class Codec, std::size_t Sub, std::size_t C, class Halves>
 [[gnu::always_inline]] inline void accumulate_one(const ColumnRef* col, std::size_t offset, const ActBlock& x,
+                                                  const Halves& halves, std::size_t first,
                                                   typename Isa::F* acc) noexcept {
   constexpr std::size_t words = 8 / Codec::scales_per_32;
   for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
@@ -227,7 +253,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
     });
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
-      Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, s);
+      halves.template scales<Sub>(col[c], first + c, offset, s);
       add_dot<part(), Isa, Codec, false>(dots[c], x.token[0], s, acc[c]);
     }
   });
@@ -254,15 +280,17 @@ void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr std::size_t together = simple ? std::min<std::size_t>(C, 4) : C >= 4 ? 2 : 1;
   typename Isa::F acc[C][1][1];
   for (std::size_t c = 0; c < C; ++c) acc[c][0][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
+  KeptHalves<Isa, Codec, C> halves;
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
+    halves.load(col, offset);
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       prefetch_part<Isa, Codec, sub()>(col, offset);
       const ActBlock x = act_block(a.x, 1, k / kActBlock + sub);
 #pragma GCC unroll 1
       for (std::size_t c = 0; c < C; c += together) {
         if constexpr (together > 1) {
-          accumulate_one<Isa, Codec, sub(), together>(col + c, offset, x, &acc[c][0][0]);
+          accumulate_one<Isa, Codec, sub(), together>(col + c, offset, x, halves, c, &acc[c][0][0]);
         } else {
           DecodedColumns<Isa, 1> d;
           decode<Isa, Codec, sub(), 1>(col + c, offset, d);
