@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "kernels/codecs/codec.hpp"
-#include "kernels/common/columns.hpp"
+#include "kernels/common/walk.hpp"
 #include "nibblas/kernel.hpp"
 
 // Integer dots of a block format with q8 activations, for any Isa and Codec, in the canonical order:
@@ -321,7 +320,7 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
 }
 
 /// Several tokens: codes of C columns are decoded once and used for all of them, T at a time.
-template <class Isa, class Codec, std::size_t C, std::size_t T>
+template <class Isa, class Codec, std::size_t T, std::size_t C>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   const std::size_t tokens = a.tokens;  // stores to the state might change a.tokens, as far as compilers know
@@ -352,34 +351,14 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) n
   }
 }
 
-template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_columns(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
-  ColumnRef col[C];
-  fill_columns<Isa, C>(a, first, 1, col);
-  if (a.tokens == 1) {
-    int8_one<Isa, Codec, C>(a, col);
-  } else {
-    int8_many<Isa, Codec, C, T>(a, col, AheadShare(a, first, C, columns));
-  }
-}
-
 /// The tile function: C columns x T tokens share their loads; for one token Wide columns, which
 /// are distant panels that memory streams side by side.
 template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) {
-      ColumnRef col[Wide];
-      fill_columns<Isa, Wide>(a, c, 1, col);
-      int8_one<Isa, Codec, Wide>(a, col);
-    }
-  }
-  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c, columns);
-  if constexpr (C > 1) {
-    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c, columns);
-  }
+  for_columns<Isa, C, Wide>(
+      a, 1, [&](const auto& col) __attribute__((always_inline)) { int8_one<Isa, Codec>(a, col); },
+      [&](const auto& col, Pass pass)
+          __attribute__((always_inline)) { int8_many<Isa, Codec, T>(a, col, AheadShare(a, pass, kActBlock)); });
 }
 
 }  // namespace
