@@ -15,7 +15,7 @@ mkdir -p "$build"
 flags=(--target=aarch64-linux-gnu -std=c++20 -O3 -DNDEBUG -DNIBBLAS_STATIC -fno-exceptions -ffp-contract=off
        -I"$root/include" -I"$root/src")
 objects=()
-for isa in neon:armv8-a neon_dotprod:armv8.2-a+dotprod; do
+for isa in neon:armv8-a neon_dotprod:armv8.2-a+dotprod neon_i8mm:armv8.2-a+dotprod+i8mm; do
   object=$build/${isa%%:*}.o
   if [[ ! -e $object || -n $(find "$root/src" "$root/include" -newer "$object" -name '*.[ch]pp' -print -quit) ]]; then
     "$llvm/clang++" "${flags[@]}" -march="${isa##*:}" -c "$root/src/isa/${isa%%:*}.cpp" -o "$object"

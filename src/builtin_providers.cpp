@@ -29,11 +29,17 @@ constexpr const KernelTable* kTables[] = {
 #if defined(NIBBLAS_HAVE_AVX512)
     &nibblas_isa_avx512,
 #endif
+#if defined(NIBBLAS_HAVE_XSIMD_NEON64)
+    &nibblas_isa_xsimd_neon64,
+#endif
 #if defined(NIBBLAS_HAVE_NEON)
     &nibblas_isa_neon,
 #endif
 #if defined(NIBBLAS_HAVE_NEON_DOTPROD)
     &nibblas_isa_neon_dotprod,
+#endif
+#if defined(NIBBLAS_HAVE_NEON_I8MM)
+    &nibblas_isa_neon_i8mm,
 #endif
     nullptr,  // an array cannot be empty, the list can
 };

@@ -10,11 +10,15 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 cpus=("$@")
 [[ ${#cpus[@]} -gt 0 ]] || cpus=(cortex-a53 cortex-a76 neoverse-n1 max max,sve=off)
-cmake/install-packages.sh cmake ninja-build googletest g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+cmake/install-packages.sh cmake ninja-build googletest g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
+  libxsimd-dev
 
 build=$root/build/aarch64
-mkdir -p build
-cmake --preset aarch64 >build/aarch64.configure.log || { cat build/aarch64.configure.log; exit 1; }
+mkdir -p build/xsimd
+# xsimd alone: the rest of /usr/include is of this machine's architecture.
+ln -sfn /usr/include/xsimd build/xsimd/xsimd
+cmake --preset aarch64 -DNIBBLAS_XSIMD_INCLUDE_DIR="$root/build/xsimd" >build/aarch64.configure.log ||
+  { cat build/aarch64.configure.log; exit 1; }
 cmake --build --preset aarch64 --parallel "$(nproc)" --target nibblas_guard_objects cpu_test formats_test registry_test \
   nibblas_dispatch_probe nibblas_isa_test nibblas_golden_test nibblas_hashes_test nibblas_parity_test
 (cd "$build" && ctest --output-on-failure --no-tests=error -L '^(guard|cpu|formats)$')
@@ -28,8 +32,9 @@ fail() { echo "run-aarch64.sh: $*" >&2; exit 1; }
 # The provider that a CPU model must get, for every key.
 expected() {
   case $1 in
-    cortex-a35 | cortex-a53 | cortex-a57 | cortex-a72) echo neon ;;
-    *) echo neon_dotprod ;;
+    cortex-a35 | cortex-a53 | cortex-a57 | cortex-a72 | a64fx) echo neon ;;
+    cortex-a55 | cortex-a76 | neoverse-n1) echo neon_dotprod ;;
+    *) echo neon_i8mm ;;
   esac
 }
 probe() { on "$1" "$build/tests/registry/nibblas_dispatch_probe"; }
@@ -42,11 +47,16 @@ dispatch() {  # <cpu>
   grep -q '^matmul q4_0 int8: scalar ' <<<"$output" || fail "$1: NIBBLAS_MAX_ISA=scalar does not hold"
   output=$(NIBBLAS_MAX_ISA=neon probe "$1")
   grep -q '^matmul q4_0 int8: neon ' <<<"$output" || fail "$1: NIBBLAS_MAX_ISA=neon does not hold"
-  if [[ $want == neon ]]; then
-    output=$(NIBBLAS_PROVIDER=neon_dotprod probe "$1" || true)
-    grep -q 'config error: NIBBLAS_PROVIDER=neon_dotprod: cpu lacks dotprod' <<<"$output" ||
-      fail "$1 has no dotprod and says so to nobody: $output"
-  fi
+  case $want in
+    neon) lacks "$1" neon_dotprod dotprod ;;
+    neon_dotprod) lacks "$1" neon_i8mm i8mm ;;
+  esac
+}
+lacks() {  # <cpu> <provider> <feature>
+  local output
+  output=$(NIBBLAS_PROVIDER=$2 probe "$1" || true)
+  grep -q "config error: NIBBLAS_PROVIDER=$2: cpu lacks $3" <<<"$output" ||
+    fail "$1 has no $3 and says so to nobody: $output"
 }
 suite() {  # <cpu> <test binary> [argument...]
   local log
@@ -70,7 +80,10 @@ for cpu in "${cpus[@]}"; do
   suite "$cpu" parity/nibblas_golden_test
   suite "$cpu" parity/nibblas_hashes_test
   all=
-  [[ $cpu != cortex-a53 && $cpu != neoverse-n1 ]] || all=${settings//_neon\*/_$(expected "$cpu")}
+  case $cpu in
+    cortex-a53) all=${settings//_neon\*/_neon}${settings//_neon\*/_xsimd_neon64} ;;
+    neoverse-n1 | max) all=${settings//_neon\*/_$(expected "$cpu")} ;;
+  esac
   suite "$cpu" parity/nibblas_parity_test --gtest_filter="$parity$all"
   echo "$cpu: $(expected "$cpu"), all passed, $((SECONDS - start)) s"
 done

@@ -16,7 +16,7 @@ namespace {
 using namespace nibblas;
 
 const Kernel* find(std::string_view name) {
-  for (const KernelTable* table : {&nibblas_isa_neon, &nibblas_isa_neon_dotprod}) {
+  for (const KernelTable* table : {&nibblas_isa_neon, &nibblas_isa_neon_dotprod, &nibblas_isa_neon_i8mm}) {
     for (std::size_t i = 0; i < table->count; ++i) {
       if (table->kernels[i].name == name) return &table->kernels[i];
     }

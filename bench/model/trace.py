@@ -26,15 +26,24 @@ PREFILL = [
     ("tq2_0.int8.neon_dotprod", "sdot"),
     ("bitnet_b158.int8.neon_dotprod", "sdot"),
     ("bitnet_b158.int8_token.neon_dotprod", "sdot"),
+    ("q8_0.int8.neon_i8mm", "smmla"),
+    ("q4_0.int8.neon_i8mm", "smmla"),
+    ("q4_k.int8.neon_i8mm", "smmla"),
+    ("q5_k.int8.neon_i8mm", "smmla"),
+    ("q6_k.int8.neon_i8mm", "smmla"),
+    ("tq2_0.int8.neon_i8mm", "smmla"),
+    ("bitnet_b158.int8.neon_i8mm", "smmla"),
     ("q8_0.int8.neon", "smlal"),
     ("q4_0.int8.neon", "smlal"),
     ("q4_k.int8.neon", "smlal"),
 ]
-DECODE = [name for name, _ in PREFILL]
+DECODE = [name for name, unit in PREFILL if unit != "smmla"]  # one token is sdot's there too
+CORES_WITH_I8MM = ("neoverse-n2", "neoverse-v1", "neoverse-v2")
 # Independent instructions, and the products of each.
 PEAK = {
     "fmla": ("fmla v{0}.4s, v30.4s, v31.s[0]", 4),
     "sdot": ("sdot v{0}.4s, v30.16b, v31.4b[0]", 16),
+    "smmla": ("smmla v{0}.4s, v30.16b, v31.16b", 32),
     "smlal": ("smlal v{0}.8h, v30.8b, v31.8b", 8),
 }
 
@@ -110,6 +119,9 @@ def main():
             continue
         cells = []
         for core in cores:
+            if unit == "smmla" and core not in CORES_WITH_I8MM:
+                cells.append("")
+                continue
             rate = 16 * ROWS * PREFILL_K / cycles(llvm, core, code)
             top = peaks[core, unit]
             cells.append(f"{rate:.1f} of {top:.1f}: {rate / top:.2f}")

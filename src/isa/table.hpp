@@ -28,4 +28,6 @@ extern const nibblas::KernelTable nibblas_isa_xsimd_avx2;
 extern const nibblas::KernelTable nibblas_isa_xsimd_avx512;
 extern const nibblas::KernelTable nibblas_isa_neon;
 extern const nibblas::KernelTable nibblas_isa_neon_dotprod;
+extern const nibblas::KernelTable nibblas_isa_neon_i8mm;
+extern const nibblas::KernelTable nibblas_isa_xsimd_neon64;
 }

@@ -25,12 +25,16 @@ struct IsaOperations {
   void (*fnma)(const float* a, const float* b, const float* c, float* out) noexcept;
   void (*load_f16)(const std::byte* halves, float* out) noexcept;
   void (*load_bf16)(const std::byte* halves, float* out) noexcept;
+  /// Scales, a byte each, of which an instruction set may load 8.
   void (*load_u8)(const std::byte* bytes, float* out) noexcept;
   void (*load_s8)(const std::byte* bytes, float* out) noexcept;
   /// 16-bit lanes of lanes * 4 bytes.
   void (*shift_right16_by)(const std::byte* words, int n, std::byte* out) noexcept;
   /// The dot of 32 codes of each lane, w[8][lanes][4], with x[32], plus bias. By largest code: 15, 31, 63, signed.
   void (*dots[4])(const std::byte* w, const std::byte* x, std::int32_t bias, float* out) noexcept;
+  /// The dots of signed codes w[8][lanes][4] with two tokens' x[32], where the instruction set has a way of its own for
+  /// that; else null.
+  void (*pair_dots)(const std::byte* w, const std::byte* const (&x)[2], float* const (&out)[2]) noexcept;
   /// The floats of 4 codes a lane, w[lanes][4] -> out[4][lanes]: low nibbles - 8, high nibbles, bytes - 32 (at most
   /// 63), and the bytes from_signed() makes of signed ones - signed_offset.
   void (*floats[4])(const std::byte* w, float* out) noexcept;

@@ -3,6 +3,7 @@
 
 #include "isa/features.hpp"
 #include "isa/operations.hpp"
+#include "kernels/codecs/codec.hpp"
 #include "kernels/common/columns.hpp"
 #include "nibblas/panel.hpp"
 
@@ -21,6 +22,22 @@ void dot32(const std::byte* w, const std::byte* x, std::int32_t bias, float* out
     dots.template step<static_cast<int>(step())>(words, Isa::broadcast32(x + 4 * step()));
   });
   Isa::store(out, Isa::to_float(dots.finish(Isa::broadcast32(&bias))));
+}
+
+template <class Isa>
+void pair_dot32(const std::byte* w, const std::byte* const (&x)[2], float* const (&out)[2]) noexcept {
+  typename Isa::template PairDots<typename Isa::template Dots<-128, 8>> dots;
+  dots.start();
+  for_each_index<4>([&](auto step) __attribute__((always_inline)) {
+    auto first = Isa::load_words(w + 2 * step() * Isa::lanes * 4);
+    auto second = Isa::load_words(w + (2 * step() + 1) * Isa::lanes * 4);
+    Isa::pair_words(first, second);
+    dots.step(first, second, Isa::template x_pair<2 * step()>(x[0], x[1]));
+  });
+  auto token0 = dots.template token<0>();
+  auto token1 = dots.template token<1>();
+  Isa::store(out[0], token0.finish_float(Isa::zero_int()));
+  Isa::store(out[1], token1.finish_float(Isa::zero_int()));
 }
 
 template <class Isa>
@@ -45,8 +62,8 @@ constexpr IsaOperations operations_of() {
   };
   o.load_f16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_f16(p)); };
   o.load_bf16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_bf16(p)); };
-  o.load_u8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_u8(p))); };
-  o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_s8(p))); };
+  o.load_u8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_u8_float(p)); };
+  o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_s8_float(p)); };
   o.shift_right16_by = [](const std::byte* p, int n, std::byte* out) noexcept {
     Isa::store_words(out, Isa::shift_right16_by(Isa::load_words(p), n));
   };
@@ -54,6 +71,7 @@ constexpr IsaOperations operations_of() {
   o.dots[1] = dot32<Isa, 31>;
   o.dots[2] = dot32<Isa, 63>;
   o.dots[3] = dot32<Isa, -128>;
+  if constexpr (requires(typename Isa::I v) { Isa::pair_words(v, v); }) o.pair_dots = pair_dot32<Isa>;
   o.floats[0] = [](const std::byte* p, float* out) noexcept {
     typename Isa::F w[4];
     Isa::template nibble_floats<false, 8>(Isa::load_words(p), w);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ extern const nibblas::test::IsaOperations nibblas_test_xsimd_avx2;
 extern const nibblas::test::IsaOperations nibblas_test_xsimd_avx512;
 extern const nibblas::test::IsaOperations nibblas_test_neon;
 extern const nibblas::test::IsaOperations nibblas_test_neon_dotprod;
+extern const nibblas::test::IsaOperations nibblas_test_neon_i8mm;
+extern const nibblas::test::IsaOperations nibblas_test_xsimd_neon64;
 }
 
 namespace nibblas::test {
@@ -46,6 +49,12 @@ std::vector<const IsaOperations*> built() {
 #endif
 #if defined(NIBBLAS_HAVE_NEON_DOTPROD)
         &nibblas_test_neon_dotprod,
+#endif
+#if defined(NIBBLAS_HAVE_NEON_I8MM)
+        &nibblas_test_neon_i8mm,
+#endif
+#if defined(NIBBLAS_HAVE_XSIMD_NEON64)
+        &nibblas_test_xsimd_neon64,
 #endif
   };
 }
@@ -167,17 +176,16 @@ TEST_P(Operations, EveryF16AndBf16) {
   }
 }
 
-TEST_P(Operations, EveryByte) {
+TEST_P(Operations, ScalesOfEveryByte) {
   for (unsigned first = 0; first < 256; first += static_cast<unsigned>(isa.lanes)) {
-    std::byte low[kMaxLanes];
-    for (unsigned i = 0; i < isa.lanes; ++i) low[i] = static_cast<std::byte>(first + i);
+    std::byte bytes[kMaxLanes];
+    for (unsigned i = 0; i < kMaxLanes; ++i) bytes[i] = static_cast<std::byte>(first + i);
     float u8[kMaxLanes], s8[kMaxLanes];
-    isa.load_u8(low, u8);
-    isa.load_s8(low, s8);
+    isa.load_u8(bytes, u8);
+    isa.load_s8(bytes, s8);
     for (unsigned i = 0; i < isa.lanes; ++i) {
-      const unsigned l = first + i;
-      EXPECT_EQ(u8[i], static_cast<float>(l));
-      EXPECT_EQ(s8[i], static_cast<float>(static_cast<std::int8_t>(l)));
+      EXPECT_EQ(u8[i], static_cast<float>(first + i));
+      EXPECT_EQ(s8[i], static_cast<float>(static_cast<std::int8_t>(first + i)));
     }
   }
 }
@@ -225,6 +233,30 @@ TEST_P(Operations, DotsAreExact) {
         }
         ASSERT_EQ(out[lane], static_cast<float>(want)) << "codes up to " << largest[kind] << ", round " << round;
       }
+    }
+  }
+}
+
+TEST_P(Operations, DotsOfTwoTokensAreExact) {
+  if (isa.pair_dots == nullptr) GTEST_SKIP() << "one token at a time";
+  for (int round = 0; round < 200; ++round) {
+    const auto fill = [&](std::span<std::byte> codes, int low, int high) {  // the first rounds at the limits
+      std::uniform_int_distribution<int> code(round == 0 ? high : low, round == 1 ? low : high);
+      for (std::byte& b : codes) b = static_cast<std::byte>(code(random));
+    };
+    std::byte w[8 * kMaxLanes * 4], x[2][32];
+    fill(w, -128, 127);
+    fill(x[0], -127, 127);
+    fill(x[1], -127, 127);
+    float out[2][kMaxLanes];
+    isa.pair_dots(w, {x[0], x[1]}, {out[0], out[1]});
+    for (std::size_t lane = 0; lane < isa.lanes; ++lane) {
+      std::int32_t want[2] = {};
+      for (std::size_t k = 0; k < 32; ++k) {
+        const auto code = static_cast<std::int8_t>(w[(k / 4 * isa.lanes + lane) * 4 + k % 4]);
+        for (std::size_t t = 0; t < 2; ++t) want[t] += code * static_cast<std::int8_t>(x[t][k]);
+      }
+      for (std::size_t t = 0; t < 2; ++t) ASSERT_EQ(out[t][lane], static_cast<float>(want[t])) << t << ", " << lane;
     }
   }
 }

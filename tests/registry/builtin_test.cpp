@@ -81,6 +81,7 @@ TEST(Builtin, EachMissingFeatureSwitchesOffExactlyWhoNeedsIt) {
 #if defined(__aarch64__)
   ASSERT_NE(find_builtin("neon"), nullptr);
   ASSERT_NE(find_builtin("neon_dotprod"), nullptr);
+  ASSERT_NE(find_builtin("neon_i8mm"), nullptr);
 #endif
   const TableProvider* xsimd_avx2 = find_builtin("xsimd_avx2");  // where xsimd is not installed, there is none
   const TableProvider* xsimd_avx512 = find_builtin("xsimd_avx512");
@@ -88,6 +89,8 @@ TEST(Builtin, EachMissingFeatureSwitchesOffExactlyWhoNeedsIt) {
        {std::pair{avx2, std::vector{CpuFeature::avx2, CpuFeature::fma}},
         std::pair{find_builtin("neon"), std::vector{CpuFeature::neon}},
         std::pair{find_builtin("neon_dotprod"), std::vector{CpuFeature::neon, CpuFeature::dotprod}},
+        std::pair{find_builtin("neon_i8mm"), std::vector{CpuFeature::neon, CpuFeature::dotprod, CpuFeature::i8mm}},
+        std::pair{find_builtin("xsimd_neon64"), std::vector{CpuFeature::neon}},
         std::pair{xsimd_avx2, std::vector{CpuFeature::avx2, CpuFeature::fma}},
         std::pair{xsimd_avx512,
                   std::vector{CpuFeature::avx2, CpuFeature::fma, CpuFeature::avx512f, CpuFeature::avx512cd,

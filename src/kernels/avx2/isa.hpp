@@ -76,9 +76,13 @@ struct Isa {
   }
   [[gnu::always_inline]] static I zero_int() noexcept { return _mm256_setzero_si256(); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return _mm256_cvtepi32_ps(a); }
-  /// One unsigned (signed) byte a row.
-  [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept { return _mm256_cvtepu8_epi32(load8(p)); }
-  [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept { return _mm256_cvtepi8_epi32(load8(p)); }
+  /// One unsigned (signed) byte a row, as a float.
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
+    return to_float(_mm256_cvtepu8_epi32(load8(p)));
+  }
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
+    return to_float(_mm256_cvtepi8_epi32(load8(p)));
+  }
 
   // ---- codes to floats ----
   /// float(code - Offset) of the four low or high nibbles of each row.

@@ -74,12 +74,12 @@ struct Isa {
   }
   [[gnu::always_inline]] static I zero_int() noexcept { return _mm512_setzero_si512(); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return _mm512_cvtepi32_ps(a); }
-  /// One unsigned (signed) byte a row.
-  [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept {
-    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  /// One unsigned (signed) byte a row, as a float.
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
+    return to_float(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   }
-  [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept {
-    return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
+    return to_float(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   }
 
   // ---- codes to floats ----

@@ -62,6 +62,13 @@ concept ShiftsBytes = requires(typename Isa::I v) {
   Isa::template nibbles<true>(v);
 };
 
+/// An Isa that shifts bytes into each other: insert_high() is (low & 15) | (high << 4), insert_low() (low >> 4) | (high
+/// & 0xf0), shift8() a shift of bytes by N, to the right where N < 0.
+template <class Isa>
+concept InsertsBits = requires(typename Isa::I v) {
+  Isa::insert_high(v, v);
+};
+
 /// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.
 constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_bytes != 0; }
 

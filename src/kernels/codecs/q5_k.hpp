@@ -19,9 +19,13 @@ struct Q5_K {
   template <std::size_t Sub, std::size_t G>
   [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
     auto low = k_nibbles<Isa, G>(block, run, column);
-    if constexpr (Sub != 0) low = Isa::template shift_right16<4>(low);
     const auto high = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
-    return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high, run));
+    if constexpr (InsertsBits<Isa>) {
+      return Isa::bit_and(with_fifth_bit<Sub>(low, high, run), Isa::bytes(31));
+    } else {
+      if constexpr (Sub != 0) low = Isa::template shift_right16<4>(low);
+      return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high, run));
+    }
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte*, const Unpacked& unpacked, auto run, std::size_t column,
@@ -30,6 +34,20 @@ struct Q5_K {
   }
 
  private:
+  /// The low (Sub 0) or high nibbles, and bit 2 run + Sub of `bits` above them.
+  template <std::size_t Sub>
+  [[gnu::always_inline]] static typename Isa::I with_fifth_bit(typename Isa::I nibbles, typename Isa::I bits,
+                                                               auto run) noexcept {
+    if constexpr (requires { run.value; }) {
+      constexpr int bit = static_cast<int>(2 * run.value + Sub);
+      if constexpr (Sub == 0) return Isa::insert_high(nibbles, Isa::template shift8<-bit>(bits));
+      if constexpr (Sub == 1) return Isa::insert_low(nibbles, Isa::template shift8<4 - bit>(bits));
+    } else {
+      bits = Isa::shift_right16_by(bits, static_cast<int>(2 * run));
+      if constexpr (Sub == 0) return Isa::insert_high(nibbles, bits);
+      if constexpr (Sub == 1) return Isa::insert_low(nibbles, Isa::template shift8<3>(bits));
+    }
+  }
   /// Bit 2 run + Sub of every byte, moved to bit 4.
   template <std::size_t Sub>
   [[gnu::always_inline]] static typename Isa::I fifth_bit(typename Isa::I h, auto run) noexcept {

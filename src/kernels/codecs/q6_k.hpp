@@ -24,6 +24,11 @@ struct Q6_K {
     const std::byte* rows = block + column * Isa::lanes * 4;
     auto low = Isa::load_words(rows + (16 * run + 8 * (Sub % 2) + G) * 64);
     auto high = Isa::load_words(rows + (32 + 8 * run + G) * 64);
+    if constexpr (InsertsBits<Isa>) {
+      if constexpr (Sub % 2 != 0) high = Isa::template shift8<-2>(high);
+      const auto code = Sub < 2 ? Isa::insert_high(low, high) : Isa::insert_low(low, high);
+      return Sub < 3 ? Isa::bit_and(code, Isa::bytes(63)) : code;
+    }
     if constexpr (Sub >= 2) low = Isa::template shift_right16<4>(low);
     if constexpr (Sub < 2) high = Isa::template shift_left16<4 - 2 * static_cast<int>(Sub)>(high);
     if constexpr (Sub > 2) high = Isa::template shift_right16<2>(high);
@@ -36,7 +41,7 @@ struct Q6_K {
     const auto d = Isa::load(unpacked.d + row);
     const std::byte* bytes = block + kScales + (4 * run + Sub) * 2 * kPanelRows + row;
     for (std::size_t i = 0; i < 2; ++i) {
-      s.scale[i] = Isa::mul(d, Isa::to_float(Isa::load_s8(bytes + i * kPanelRows)));
+      s.scale[i] = Isa::mul(d, Isa::load_s8_float(bytes + i * kPanelRows));
     }
   }
 };

@@ -57,6 +57,13 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G>
   }
 }
 
+/// An Isa whose products take two tokens and 8 elements at once: pair_words() makes two words of consecutive elements
+/// what PairDots::step() takes, x_pair() the activations.
+template <class Isa>
+concept PairsTokens = requires(typename Isa::I a, typename Isa::I b) {
+  Isa::pair_words(a, b);
+};
+
 /// Activations 4G .. 4G + 3 of a token's 32, as Dots::step() takes them.
 template <class Isa, std::size_t G>
 [[gnu::always_inline]] inline auto x_word(const std::byte* codes) noexcept {
@@ -173,7 +180,34 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
   });
 }
 
-/// One token, 32 elements, C columns: each code is decoded and used up at once, a broadcast of x
+/// The same of T tokens in pairs, with words that are pairs; a token without another is its own.
+template <class Isa, class Codec, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void accumulate_pairs(const DecodedColumns<Isa, C>& d, const std::byte* codes,
+                                                    const Int8Token* x, typename Isa::F (&acc)[T][C]) noexcept {
+  using Dots = typename Isa::template PairDots<ManyDots<Isa, Codec>>;
+  constexpr std::size_t words = 8 / Codec::scales_per_32;
+  for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
+    Dots dots[(T + 1) / 2][C];
+    for (auto& pair : dots) {
+      for (Dots& dot : pair) dot.start();
+    }
+    for_each_index<words / 2>([&](auto step) __attribute__((always_inline)) {
+      constexpr std::size_t g = part * words + 2 * step;
+      for (std::size_t t = 0; t < T; t += 2) {
+        const auto xw = Isa::template x_pair<g>(codes + t * kActBlock, codes + std::min(t + 1, T - 1) * kActBlock);
+        for (std::size_t c = 0; c < C; ++c) dots[t / 2][c].step(d.w[g][c], d.w[g + 1][c], xw);
+      }
+    });
+    for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+      for (std::size_t c = 0; c < C; ++c) {
+        auto dot = dots[t / 2][c].template token<t % 2>();
+        add_dot<part(), Isa, Codec, true>(dot, x[t], d.s[c], acc[t][c]);
+      }
+    });
+  });
+}
+
+/// One token, 32 elements, C of the columns: each code is decoded and used up at once, a broadcast of x
 /// serves them all.
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
 [[gnu::always_inline]] inline void accumulate_one(const ColumnRef* col, std::size_t offset, auto run,
@@ -252,7 +286,11 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
   for (std::size_t t = 0; t < T; ++t) {
     for (std::size_t c = 0; c < C; ++c) acc[t][c] = Isa::load(col[c].state + (t0 + t) * kPanelRows);
   }
-  accumulate<Isa, Codec, C, T>(d, x.codes + t0 * kActBlock, x.token + t0, acc);
+  if constexpr (PairsTokens<Isa>) {
+    accumulate_pairs<Isa, Codec, C, T>(d, x.codes + t0 * kActBlock, x.token + t0, acc);
+  } else {
+    accumulate<Isa, Codec, C, T>(d, x.codes + t0 * kActBlock, x.token + t0, acc);
+  }
   for (std::size_t t = 0; t < T; ++t) {
     for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + (t0 + t) * kPanelRows, acc[t][c]);
   }
@@ -277,6 +315,11 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) n
       ahead.template step<Isa>();
       DecodedColumns<Isa, C> d;
       decode<Isa, Codec, sub(), C>(col, offset, run, scales.of, d);
+      if constexpr (PairsTokens<Isa>) {
+        for (std::size_t g = 0; g < 8; g += 2) {
+          for (std::size_t c = 0; c < C; ++c) Isa::pair_words(d.w[g][c], d.w[g + 1][c]);
+        }
+      }
       const ActBlock x = act_block(a.x, tokens, k / kActBlock + sub_index<Codec>(run, sub));
       std::size_t t = 0;
       for (; t + T <= tokens; t += T) accumulate_state<Isa, Codec, C, T>(d, x, t, col);

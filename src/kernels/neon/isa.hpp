@@ -51,8 +51,8 @@ struct Operations {
   [[gnu::always_inline]] static F mul(F a, F b) noexcept { return vmulq_f32(a, b); }
   /// a * b + c, one rounding.
   [[gnu::always_inline]] static F fma(F a, F b, F c) noexcept { return vfmaq_f32(c, a, b); }
-  /// c - a * b, one rounding.
-  [[gnu::always_inline]] static F fnma(F a, F b, F c) noexcept { return vfmsq_f32(c, a, b); }
+  /// c - a * b, one rounding. Clang negates the first factor by an instruction where that is a product.
+  [[gnu::always_inline]] static F fnma(F a, F b, F c) noexcept { return vfmsq_f32(c, b, a); }
   [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept {
     return vcvt_f32_f16(vreinterpret_f16_u8(load8(p)));
   }
@@ -99,7 +99,7 @@ struct Operations {
     return vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s32(a), N));
   }
   [[gnu::always_inline]] static I shift_right16_by(I a, int n) noexcept {
-    return vreinterpretq_u8_u16(vshlq_u16(vreinterpretq_u16_u8(a), vdupq_n_s16(static_cast<std::int16_t>(-n))));
+    return vreinterpretq_s32_u16(vshlq_u16(vreinterpretq_u16_s32(a), vdupq_n_s16(static_cast<std::int16_t>(-n))));
   }
   template <int N>
   [[gnu::always_inline]] static I shift_left16(I a) noexcept {
@@ -117,6 +117,21 @@ struct Operations {
   [[gnu::always_inline]] static I nibbles(I v) noexcept {
     if constexpr (High) return vreinterpretq_s32_u8(vshrq_n_u8(vreinterpretq_u8_s32(v), 4));
     return bit_and(v, bytes(15));
+  }
+  /// N > 0: left, N < 0: right, of each byte.
+  template <int N>
+  [[gnu::always_inline]] static I shift8(I v) noexcept {
+    if constexpr (N == 0) return v;
+    if constexpr (N > 0) return vreinterpretq_s32_u8(vshlq_n_u8(vreinterpretq_u8_s32(v), N));
+    if constexpr (N < 0) return vreinterpretq_s32_u8(vshrq_n_u8(vreinterpretq_u8_s32(v), -N));
+  }
+  /// (low & 15) | (high << 4) of each byte.
+  [[gnu::always_inline]] static I insert_high(I low, I high) noexcept {
+    return vreinterpretq_s32_u8(vsliq_n_u8(vreinterpretq_u8_s32(low), vreinterpretq_u8_s32(high), 4));
+  }
+  /// (low >> 4) | (high & 0xf0) of each byte.
+  [[gnu::always_inline]] static I insert_low(I low, I high) noexcept {
+    return vreinterpretq_s32_u8(vsriq_n_u8(vreinterpretq_u8_s32(high), vreinterpretq_u8_s32(low), 4));
   }
   /// Offset less in each byte: dots take signed codes, and need no bias then.
   template <int Offset>
@@ -138,10 +153,14 @@ struct Operations {
   }
   [[gnu::always_inline]] static I zero_int() noexcept { return vdupq_n_s32(0); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return vcvtq_f32_s32(a); }
-  /// One unsigned (signed) byte a row.
-  [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept { return widen_u8(load4(p)); }
-  [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept {
-    return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(load4(p)))));
+
+  // ---- scales, a byte a row; what they are part of goes on for three bytes more ----
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
+    return unsigned_float(vorrq_u32(spread(load8(p)), vdupq_n_u32(kInteger)));
+  }
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
+    const uint32x4_t bits = veorq_u32(spread(load8(p)), vdupq_n_u32(kInteger + 128));
+    return vsubq_f32(vreinterpretq_f32_u32(bits), vdupq_n_f32(8388608.0f + 128));
   }
 
   // ---- codes to floats ----
@@ -184,13 +203,16 @@ struct Operations {
   [[gnu::always_inline]] static uint8x8_t load8(const std::byte* p) noexcept {
     return vld1_u8(reinterpret_cast<const std::uint8_t*>(p));
   }
-  [[gnu::always_inline]] static uint8x8_t load4(const std::byte* p) noexcept {
-    std::uint32_t v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return vreinterpret_u8_u32(vdup_n_u32(v));
+  /// 2^23 + n as bits of a float, for n < 2^23: a subtraction is cheaper than the conversion of an integer, which takes
+  /// two slots of one pipe.
+  static constexpr std::uint32_t kInteger = std::bit_cast<std::uint32_t>(8388608.0f);
+  [[gnu::always_inline]] static F unsigned_float(uint32x4_t bits) noexcept {
+    return vsubq_f32(vreinterpretq_f32_u32(bits), vdupq_n_f32(8388608.0f));
   }
-  [[gnu::always_inline]] static I widen_u8(uint8x8_t v) noexcept {
-    return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(v))));
+  /// The first four bytes, a lane each: a table's index past its end gives 0.
+  [[gnu::always_inline]] static uint32x4_t spread(uint8x8_t v) noexcept {
+    static constexpr std::uint8_t index[16] = {0, 255, 255, 255, 1, 255, 255, 255, 2, 255, 255, 255, 3, 255, 255, 255};
+    return vreinterpretq_u32_u8(vqtbl1q_u8(vcombine_u8(v, vdup_n_u8(0)), vld1q_u8(index)));
   }
   /// Four 16-bit numbers of rows 0 and 1, then of rows 2 and 3, to the upper halves of rows 0..3.
   [[gnu::always_inline]] static void upper_halves(I rows01, I rows23, I (&out)[4]) noexcept {

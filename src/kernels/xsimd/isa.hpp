@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <xsimd/xsimd.hpp>
 
+#include "kernels/xsimd/bits.hpp"
 #include "nibblas/panel.hpp"
 
 // The operations of the kernels on xsimd batches, for any architecture and any number of lanes that divides a panel's
@@ -39,7 +40,7 @@ struct Isa {
 
   [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept { return Target::load_f16(p); }
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) noexcept {
-    return ::xsimd::bitwise_cast<F>(I(Target::widen(reinterpret_cast<const std::uint16_t*>(p))) << 16);
+    return cast<F>(shift_left(I(Target::widen(reinterpret_cast<const std::uint16_t*>(p))), 16));
   }
 
   [[gnu::always_inline]] static I load_words(const std::byte* p) noexcept {
@@ -57,32 +58,32 @@ struct Isa {
   [[gnu::always_inline]] static I and_or(I a, I mask, I b) noexcept { return (a & mask) | b; }
   template <int N>
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
-    return ::xsimd::bitwise_cast<I>(::xsimd::bitwise_cast<U16>(a) >> N);
+    return cast<I>(shift_right(cast<U16>(a), N));
   }
   [[gnu::always_inline]] static I shift_right16_by(I a, int n) noexcept {
-    return ::xsimd::bitwise_cast<I>(::xsimd::bitwise_cast<U16>(a) >> n);
+    return cast<I>(shift_right(cast<U16>(a), n));
   }
   template <int N>
   [[gnu::always_inline]] static I shift_left16(I a) noexcept {
-    return ::xsimd::bitwise_cast<I>(::xsimd::bitwise_cast<U16>(a) << N);
+    return cast<I>(shift_left(cast<U16>(a), N));
   }
   /// N > 0: left, N < 0: arithmetic right, of each 32-bit lane.
   template <int N>
   [[gnu::always_inline]] static I shift32(I a) noexcept {
     if constexpr (N == 0) return a;
-    if constexpr (N > 0) return a << N;
-    if constexpr (N < 0) return a >> -N;
+    if constexpr (N > 0) return shift_left(a, N);
+    if constexpr (N < 0) return shift_right(a, -N);
   }
   [[gnu::always_inline]] static I add32(I a, I b) noexcept { return a + b; }
   [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return a - b; }
   [[gnu::always_inline]] static I zero_int() noexcept { return I(0); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return ::xsimd::to_float(a); }
-  /// One unsigned (signed) byte a row.
-  [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept {
-    return Target::widen(reinterpret_cast<const std::uint8_t*>(p));
+  /// One unsigned (signed) byte a row, as a float.
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
+    return to_float(Target::widen(reinterpret_cast<const std::uint8_t*>(p)));
   }
-  [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept {
-    return Target::widen(reinterpret_cast<const std::int8_t*>(p));
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
+    return to_float(Target::widen(reinterpret_cast<const std::int8_t*>(p)));
   }
   [[gnu::always_inline]] static I broadcast32(const std::int32_t* p) noexcept { return I(*p); }
 
@@ -97,7 +98,7 @@ struct Isa {
   template <int MaxCode, int Offset>
   [[gnu::always_inline]] static void byte_floats(I v, F (&w)[4]) noexcept {
     for (int i = 0; i < 4; ++i) {
-      const I code = MaxCode < 0 ? (v << (24 - 8 * i)) >> 24 : (v >> (8 * i)) & I(0xff);
+      const I code = MaxCode < 0 ? shift_right(shift_left(v, 24 - 8 * i), 24) : shift_right(v, 8 * i) & I(0xff);
       w[i] = ::xsimd::to_float(Offset == 0 ? code : code - I(Offset));
     }
   }
@@ -110,11 +111,11 @@ struct Isa {
     H odd;
   };
   [[gnu::always_inline]] static Halves signed_halves(I bytes) noexcept {
-    const H h = ::xsimd::bitwise_cast<H>(bytes);
-    return {(h << 8) >> 8, h >> 8};
+    const H h = cast<H>(bytes);
+    return {shift_right(shift_left(h, 8), 8), shift_right(h, 8)};
   }
   [[gnu::always_inline]] static Halves unsigned_halves(I bytes) noexcept {
-    return {::xsimd::bitwise_cast<H>(bytes & I(0x00ff00ff)), ::xsimd::bitwise_cast<H>(shift_right16<8>(bytes))};
+    return {cast<H>(bytes & I(0x00ff00ff)), cast<H>(shift_right16<8>(bytes))};
   }
   /// Four activations of a token, in all lanes.
   [[gnu::always_inline]] static Halves broadcast32(const std::byte* codes) noexcept {
@@ -143,8 +144,8 @@ struct Isa {
       const H pairs = codes.even * x.even + codes.odd * x.odd;
       half = Step % folds == 0 ? pairs : half + pairs;
       if constexpr (Step % folds == folds - 1 || Step == Steps - 1) {
-        const I words = ::xsimd::bitwise_cast<I>(half);
-        sum += ((words << 16) >> 16) + (words >> 16);
+        const I words = cast<I>(half);
+        sum += shift_right(shift_left(words, 16), 16) + shift_right(words, 16);
       }
     }
     [[gnu::always_inline]] I finish(I) const noexcept { return sum; }
@@ -161,8 +162,8 @@ struct Isa {
       half = half + (codes.even * x.even + codes.odd * x.odd);
     }
     [[gnu::always_inline]] I finish() const noexcept {
-      const I words = ::xsimd::bitwise_cast<I>(half);
-      return ((words << 16) >> 16) + (words >> 16);
+      const I words = cast<I>(half);
+      return shift_right(shift_left(words, 16), 16) + shift_right(words, 16);
     }
   };
 

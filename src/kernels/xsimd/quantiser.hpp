@@ -5,6 +5,7 @@
 #include <xsimd/xsimd.hpp>
 
 #include "kernels/common/prepare.hpp"
+#include "kernels/xsimd/bits.hpp"
 
 namespace nibblas::xsimd_kernels {
 namespace {
@@ -15,7 +16,7 @@ struct Quantiser {
   [[gnu::always_inline]] static bool amax32(const float* x, float& amax) noexcept {
     I largest(0);
     for (std::size_t i = 0; i < kActBlock; i += F::size) {
-      largest = ::xsimd::max(largest, ::xsimd::bitwise_cast<I>(F::load_unaligned(x + i)) & I(0x7fffffff));
+      largest = ::xsimd::max(largest, cast<I>(F::load_unaligned(x + i)) & I(0x7fffffff));
     }
     alignas(64) std::int32_t lane[F::size];
     largest.store_aligned(lane);
@@ -31,9 +32,9 @@ struct Quantiser {
   [[gnu::always_inline]] static Q8Sums codes32(const float* x, float id, std::int8_t* codes) noexcept {
     constexpr float shifter = 12582912.0f;
     alignas(64) std::int32_t q[kActBlock];
-    const I zero = ::xsimd::bitwise_cast<I>(F(shifter));
+    const I zero = cast<I>(F(shifter));
     for (std::size_t i = 0; i < kActBlock; i += F::size) {
-      const I code = ::xsimd::bitwise_cast<I>(F::load_unaligned(x + i) * F(id) + F(shifter)) - zero;
+      const I code = cast<I>(F::load_unaligned(x + i) * F(id) + F(shifter)) - zero;
       code.store_aligned(q + i);
     }
     Q8Sums sums{0, 0};

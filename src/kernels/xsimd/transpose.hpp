@@ -6,6 +6,7 @@
 #include <cstring>
 #include <xsimd/xsimd.hpp>
 
+#include "kernels/xsimd/bits.hpp"
 #include "nibblas/panel.hpp"
 
 namespace nibblas::xsimd_kernels {
@@ -47,7 +48,7 @@ struct Transposer {
   [[gnu::always_inline]] static I row(const std::byte* p) noexcept {
     return I::load_unaligned(reinterpret_cast<const std::int32_t*>(p));
   }
-  [[gnu::always_inline]] static L pairs(I a) noexcept { return ::xsimd::bitwise_cast<L>(a); }
+  [[gnu::always_inline]] static L pairs(I a) noexcept { return cast<L>(a); }
   [[gnu::always_inline]] static void store(std::byte* p, L v) noexcept {
     v.store_unaligned(reinterpret_cast<std::int64_t*>(p));
   }
