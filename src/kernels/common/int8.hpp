@@ -281,34 +281,44 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) n
   }
 }
 
+/// The tile function for more tokens than one: C columns x T tokens share their loads.
 template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_columns(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
-  ColumnRef col[C];
-  fill_columns<Isa, C>(a, first, 1, col);
-  if (a.tokens == 1) {
-    int8_one<Isa, Codec, C>(a, col);
-  } else {
-    int8_many<Isa, Codec, C, T>(a, col, AheadShare(a, first, C, columns));
+void int8_tile_of_many(const TileArgs& a) noexcept {
+  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
+  std::size_t c = 0;
+  for (; c + C <= columns; c += C) {
+    ColumnRef col[C];
+    fill_columns<Isa, C>(a, c, 1, col);
+    int8_many<Isa, Codec, C, T>(a, col, AheadShare(a, c, C, columns));
+  }
+  if constexpr (C > 1) {
+    for (; c < columns; ++c) {
+      ColumnRef col[1];
+      fill_columns<Isa, 1>(a, c, 1, col);
+      int8_many<Isa, Codec, 1, T>(a, col, AheadShare(a, c, 1, columns));
+    }
   }
 }
 
-/// The tile function: C columns x T tokens share their loads; for one token Wide columns, which
-/// are distant panels that memory streams side by side.
+/// One token: C columns at a time of those from `first` on.
+template <class Isa, class Codec, std::size_t C>
+std::size_t int8_columns_of_one(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
+  for (; first + C <= columns; first += C) {
+    ColumnRef col[C];
+    fill_columns<Isa, C>(a, first, 1, col);
+    int8_one<Isa, Codec, C>(a, col);
+  }
+  return first;
+}
+
+/// The tile function. For one token Wide columns, which are distant panels that memory streams side by side.
 template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
+  if (a.tokens != 1) return int8_tile_of_many<Isa, Codec, C, T>(a);
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) {
-      ColumnRef col[Wide];
-      fill_columns<Isa, Wide>(a, c, 1, col);
-      int8_one<Isa, Codec, Wide>(a, col);
-    }
-  }
-  for (; c + C <= columns; c += C) int8_columns<Isa, Codec, C, T>(a, c, columns);
-  if constexpr (C > 1) {
-    for (; c < columns; ++c) int8_columns<Isa, Codec, 1, T>(a, c, columns);
-  }
+  std::size_t c = int8_columns_of_one<Isa, Codec, Wide>(a, 0, columns);
+  if constexpr (C > 1) c = int8_columns_of_one<Isa, Codec, C>(a, c, columns);
+  int8_columns_of_one<Isa, Codec, 1>(a, c, columns);
 }
 
 }  // namespace

@@ -102,14 +102,10 @@ template <class Arch, DType W>
 constexpr Kernel ternary_int8_kernel() {
   using Isa = typename Arch::Isa;
   constexpr KernelFamily family = has_tail_scale(W) ? kBlock32Int8 : kBlock256Int8;
-  constexpr auto tile = [] {
-    if constexpr (has_tail_scale(W))
-      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
-    else
-      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
-  }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8>.data(), W, family,
-                      prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kTernaryStreams);
+                      prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>,
+                      ternary_int8_tile<Isa, ternary_panel(W), Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>,
+                      kTernaryStreams);
 }
 
 template <class Arch, DType W>

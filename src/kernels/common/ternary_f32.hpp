@@ -315,7 +315,7 @@ void ternary_f32_tile(const TileArgs& a) noexcept {
     for (; c + Wide <= columns; c += Wide) ternary_f32_one<Isa, W, Wide>(a, c);
     for (; c < columns; ++c) ternary_f32_one<Isa, W, 1>(a, c);
   } else if constexpr (MaxT >= 8) {
-    for_columns<Isa, TernaryInRegisters<Isa, W>::template Block, MaxT, 1>(a, a, ternary_state_floats(W));
+    for_columns<Isa, TernaryInRegisters<Isa, W>::template Block, MaxT>(a, a, ternary_state_floats(W));
   } else {
     for (; c + 2 <= columns; c += 2) TernaryInCache<Isa, W>::template columns<2, MaxT>(a, c);
     for (; c < columns; ++c) TernaryInCache<Isa, W>::template columns<1, MaxT>(a, c);

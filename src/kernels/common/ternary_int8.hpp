@@ -6,6 +6,7 @@
 
 #include "kernels/common/int8.hpp"
 #include "kernels/common/ternary.hpp"
+#include "kernels/common/ternary_one.hpp"
 
 // Ternary weights on int8 activations, for any Isa. With a scale per 32 activations they go through the int8 tile like
 // every other format. With a scale per token nothing but integer dots happens for 256 elements (tq1_0, tq2_0) or all K
@@ -14,11 +15,19 @@
 namespace nibblas {
 namespace {
 
-/// int8 of bitnet_b158: acc over scaled blocks, y = acc * scale.
-template <class Isa, std::size_t C, std::size_t T, std::size_t Wide>
-void int8_tensor_tile(const TileArgs& a) noexcept {
-  int8_tile<Isa, Ternary<Isa, DType::bitnet_b158>, C, T, Wide>(a);
-  if (a.k1 == a.K) scale_rows<Isa>(a, 1);
+/// int8. bitnet_b158: acc over scaled blocks, y = acc * scale.
+template <class Isa, DType W, std::size_t C, std::size_t T, std::size_t Wide>
+void ternary_int8_tile(const TileArgs& a) noexcept {
+  if constexpr (LooksUpCodes<Isa>) {
+    int8_tile<Isa, Ternary<Isa, W>, C, T, Wide>(a);
+  } else if (a.tokens == 1) {
+    ternary_tile_of_one<Isa, ScaledOfOne<Isa, W>, Wide>(a);
+  } else {
+    int8_tile_of_many<Isa, Ternary<Isa, W>, C, T>(a);
+  }
+  if constexpr (has_tail_scale(W)) {
+    if (a.k1 == a.K) scale_rows<Isa>(a, 1);
+  }
 }
 
 /// isum[t][c] += dots of `blocks` x 32 elements. The blocks begin at `offset`, x at the first token of the first one.
@@ -118,11 +127,12 @@ struct TensorToken {
 
 template <class Isa, std::size_t MaxT, std::size_t Wide>
 void token_tensor_tile(const TileArgs& a) noexcept {
+  if (a.tokens == 1) return ternary_tile_of_one<Isa, TensorTokenOfOne<Isa>, Wide>(a);
   TensorTokenTile tile{a, {}};
   const std::size_t block = a.k0 / kActBlock;
   const std::size_t blocks = panel_layout(DType::bitnet_b158).blocks(a.k1) - block;
   for (std::size_t t = 0; t < a.tokens; ++t) tile.bias[t] = ternary_bias(a.x, a.tokens, block, blocks, t);
-  for_columns<Isa, TensorToken<Isa>::template Block, MaxT, Wide>(tile, a, 1);
+  for_columns<Isa, TensorToken<Isa>::template Block, MaxT>(tile, a, 1);
 }
 
 // ---- a scale per 256: acc = fma(float(isum), d * dx, acc) ----
@@ -139,13 +149,7 @@ struct BlockToken {
       for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
         const std::size_t first = k / kActBlock;
         const ActBlock x = act_block(a.x, a.tokens, first);
-        for (std::size_t c = 0; c < C; ++c) {
-          // What the words of this block do not ask for: the last bytes of that one, in one or two lines.
-          const std::byte* end = col[c].blocks + offset + blocks * kTernaryBlockBytes + kTernaryAhead;
-          if (col[c].column != 0) continue;
-          Isa::prefetch(end);
-          Isa::prefetch(end + layout.block_bytes % kTernaryBlockBytes);
-        }
+        prefetch_block_end<Isa>(col, offset);
         typename Isa::I isum[T][C];
         for (std::size_t t = 0; t < T; ++t) {
           const std::int32_t bias = ternary_bias(a.x, a.tokens, first, blocks, token0 + t);
@@ -169,7 +173,8 @@ struct BlockToken {
 
 template <class Isa, std::size_t MaxT, std::size_t Wide>
 void token_block_tile(const TileArgs& a) noexcept {
-  for_columns<Isa, BlockToken<Isa>::template Block, MaxT, Wide>(a, a, 1);
+  if (a.tokens == 1) return ternary_tile_of_one<Isa, BlockTokenOfOne<Isa>, Wide>(a);
+  for_columns<Isa, BlockToken<Isa>::template Block, MaxT>(a, a, 1);
 }
 
 }  // namespace
