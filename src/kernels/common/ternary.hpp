@@ -16,11 +16,9 @@ namespace {
 /// 32 elements of 16 rows, whatever the format.
 inline constexpr std::size_t kTernaryBlockBytes = 128;
 
-// For a single token: four panels stream side by side (two reached four fifths of the bandwidth of four), four columns
-// at a time (with AVX2, eight need more registers than there are), and memory is asked for 1.5 KB ahead: 1 and 2 KB
-// were 2 to 5 % slower, 0.5 and 4 KB 10 to 25 %.
+// For a single token: four panels stream side by side (two reached four fifths of the bandwidth of four), and memory is
+// asked for 1.5 KB ahead: 1 and 2 KB were 2 to 5 % slower, 0.5 and 4 KB 10 to 25 %.
 inline constexpr std::size_t kTernaryStreams = 4;
-inline constexpr std::size_t kTernaryWide = 4;
 inline constexpr std::size_t kTernaryAhead = 1536;
 
 /// Block<C, T>::run for the tile's tokens, at most MaxT at a time, in parts as equal as can be.

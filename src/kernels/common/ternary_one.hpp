@@ -44,7 +44,11 @@ struct InPlaceDots {
     }
   }
   [[gnu::always_inline]] I finish() const noexcept {
-    return Isa::add32(low.finish(), Isa::template shift32<-2>(high.finish()));
+    if constexpr (requires { low.finish_with_quarter(high); }) {
+      return low.finish_with_quarter(high);
+    } else {
+      return Isa::add32(low.finish(), Isa::template shift32<-2>(high.finish()));
+    }
   }
 };
 
@@ -53,8 +57,8 @@ inline constexpr std::size_t kOneTokenBlock = kActBlock + sizeof(Int8Token);
 
 /// isum[c] += dots of Blocks x 32 elements. The blocks begin at `offset`, x at the first of the activations.
 template <class Isa, std::size_t Blocks, std::size_t C>
-[[gnu::always_inline]] inline void ternary_dots_of_one(const ColumnRef (&col)[C], std::size_t offset,
-                                                       const std::byte* x, typename Isa::I (&isum)[C]) noexcept {
+[[gnu::always_inline]] inline void ternary_dots_together(const ColumnRef* col, std::size_t offset, const std::byte* x,
+                                                         typename Isa::I* isum) noexcept {
   using I = typename Isa::I;
   static_assert(Blocks <= InPlaceDots<Isa>::max_blocks);
   InPlaceDots<Isa> dots[C];
@@ -73,6 +77,18 @@ template <class Isa, std::size_t Blocks, std::size_t C>
   });
   for_each_index<C>([&](auto c)
                         __attribute__((always_inline)) { isum[c()] = Isa::add32(isum[c()], dots[c()].finish()); });
+}
+
+/// The same for all columns, four at a time: with AVX2 the sums of eight do not fit the registers.
+template <class Isa, std::size_t Blocks, std::size_t C>
+[[gnu::always_inline]] inline void ternary_dots_of_one(const ColumnRef (&col)[C], std::size_t offset,
+                                                       const std::byte* x, typename Isa::I (&isum)[C]) noexcept {
+  constexpr std::size_t together = std::min<std::size_t>(C, 4);
+  static_assert(C % together == 0);
+#pragma GCC unroll 1
+  for (std::size_t c = 0; c < C; c += together) {
+    ternary_dots_together<Isa, Blocks, together>(col + c, offset, x, isum + c);
+  }
 }
 
 /// -1 * sum of n blocks' codes: what codes with offset 1 have too much.
@@ -224,13 +240,14 @@ void ternary_columns_of_one(const TileArgs& a, std::size_t first) noexcept {
   One::run(a, col);
 }
 
-/// The tile function for a single token: Wide columns at a time, the rest one by one.
+/// The tile function for a single token, from column `first` on: Wide columns at a time, then half as many.
 template <class Isa, class One, std::size_t Wide>
-void ternary_tile_of_one(const TileArgs& a) noexcept {
+void ternary_tile_of_one(const TileArgs& a, std::size_t first = 0) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  for (; c + Wide <= columns; c += Wide) ternary_columns_of_one<Isa, One, Wide>(a, c);
-  for (; c < columns; ++c) ternary_columns_of_one<Isa, One, 1>(a, c);
+  for (; first + Wide <= columns; first += Wide) ternary_columns_of_one<Isa, One, Wide>(a, first);
+  if constexpr (Wide > 1) {
+    if (first < columns) ternary_tile_of_one<Isa, One, Wide / 2>(a, first);
+  }
 }
 
 }  // namespace
