@@ -26,6 +26,9 @@ std::size_t activation_range_offset(Compute c, std::size_t tokens, std::size_t k
   return k / kActBlock * tokens * (kActBlock + sizeof(Int8Token));
 }
 
+/// Tokens between asking for a row of Y and writing it.
+constexpr std::size_t kStoreAhead = 4;
+
 /// Panels that are handed to the kernel together, wherever their bytes are at the moment.
 struct Group {
   std::size_t size = 0;
@@ -130,6 +133,11 @@ class Worker {
 
   std::byte* slot(std::size_t i) const noexcept { return packed_ + i * (product_.scratch.packed / plan_.group); }
 
+  /// A line of Y comes from memory before it is written, and rows of Y are far apart.
+  void ask_for_row(const Group& group, float* y) const noexcept {
+    for (std::size_t i = 0; i < group.size; ++i) __builtin_prefetch(y + group.panel[i] * kPanelRows, 1);
+  }
+
   /// Finished sums to Y; a last panel has rows that do not exist.
   void store(const Group& group, std::size_t tile, const float* state) noexcept {
     const std::size_t slot_floats = product_.input.state_floats * kPanelRows;
@@ -137,6 +145,7 @@ class Worker {
     const std::size_t N = product_.input.N;
     for (std::size_t t = 0; t < tokens; ++t) {
       float* y = item_.y.data + (item_.x->first_token(tile) + t) * item_.y.stride;
+      if (t + kStoreAhead < tokens) ask_for_row(group, y + kStoreAhead * item_.y.stride);
       for (std::size_t i = 0; i < group.size; ++i) {
         const std::size_t row = group.panel[i] * kPanelRows;
         const float* sums = state + (i * tokens + t) * slot_floats;

@@ -79,34 +79,5 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
   }
 }
 
-/// A tile's kernel passes over its K range once for each set of columns and tokens, in steps. Each step asks for its
-/// share of what the driver wants ahead, so that the requests spread over the whole call.
-struct AheadShare {
-  const std::byte* next = nullptr;
-  const std::byte* end = nullptr;
-  std::size_t per_step = 0;  ///< bytes
-
-  /// Of columns first .. first + width of all, for kernels that take 32 elements a step and all tokens a pass.
-  AheadShare(const TileArgs& a, std::size_t first, std::size_t width, std::size_t columns) noexcept
-      : AheadShare(Pass{first / width, (columns + width - 1) / width, (a.k1 - a.k0 + 31) / 32}, a) {}
-  struct Pass {
-    std::size_t index;
-    std::size_t count;
-    std::size_t steps;
-  };
-  AheadShare(Pass pass, const TileArgs& a) noexcept {
-    const std::size_t share = (a.ahead_bytes / pass.count + 63) / 64 * 64;
-    if (a.ahead_bytes == 0 || pass.index * share >= a.ahead_bytes) return;
-    next = a.ahead + pass.index * share;
-    end = a.ahead + std::min(a.ahead_bytes, (pass.index + 1) * share);
-    per_step = (share / pass.steps + 63) / 64 * 64;
-  }
-  template <class Isa>
-  [[gnu::always_inline]] void step() noexcept {
-    const std::byte* stop = next + std::min(per_step, static_cast<std::size_t>(end - next));
-    for (; next < stop; next += 64) Isa::prefetch(next);
-  }
-};
-
 }  // namespace
 }  // namespace nibblas

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
-#include "kernels/common/columns.hpp"
+#include "kernels/common/walk.hpp"
 #include "nibblas/kernel.hpp"
 
 // f32, f16 and bf16 weights on f32 activations x[K][T], for any Isa, in the canonical order: p per 64 elements, q per
@@ -68,37 +67,21 @@ void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token
   }
 }
 
-template <class Isa, DType W, std::size_t C, std::size_t MaxT>
-void float_columns(const TileArgs& a, std::size_t first, std::size_t sets) noexcept {
-  using Block = void (*)(const TileArgs&, const ColumnRef(&)[C], std::size_t, AheadShare) noexcept;
-  static constexpr auto blocks = []<std::size_t... T>(std::index_sequence<T...>) {
-    struct Table {
-      Block block[MaxT];
-    };
-    return Table{{&float_block<Isa, W, C, T + 1>...}};
-  }
-  (std::make_index_sequence<MaxT>{});
-  ColumnRef col[C];
-  fill_columns<Isa, C>(a, first, 2, col);
-  const std::size_t parts = (a.tokens + MaxT - 1) / MaxT;  // as equal as can be
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::size_t t0 = i * a.tokens / parts;
-    const std::size_t t1 = (i + 1) * a.tokens / parts;
-    blocks.block[t1 - t0 - 1](a, col, t0,
-                              AheadShare({first / C * parts + i, sets * parts, (a.k1 - a.k0 + 63) / 64}, a));
-  }
-}
-
 /// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
 template <class Isa, DType W, std::size_t MaxT, std::size_t Wide>
 void float_tile(const TileArgs& a) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) float_columns<Isa, W, Wide, 1>(a, c, columns / Wide);
-  }
-  for (; c + 2 <= columns; c += 2) float_columns<Isa, W, 2, MaxT>(a, c, columns / 2);
-  for (; c < columns; ++c) float_columns<Isa, W, 1, MaxT>(a, c, columns);
+  const TokenParts<MaxT> parts{a.tokens};
+  for_columns<Isa, 2, Wide>(
+      a, 2,
+      [&](const auto& col)
+          __attribute__((always_inline)) { float_block<Isa, W, kWidth<decltype(col)>, 1>(a, col, 0, AheadShare{}); },
+      [&](const auto& col, Pass pass) __attribute__((always_inline)) {
+        constexpr std::size_t C = kWidth<decltype(col)>;
+        static constexpr auto blocks = by_tokens<MaxT>([](auto t) { return &float_block<Isa, W, C, t()>; });
+        for (std::size_t i = 0; i < parts.count; ++i) {
+          blocks[parts.size(i) - 1](a, col, parts.begin(i), AheadShare(a, parts.pass(pass, i), 64));
+        }
+      });
 }
 
 }  // namespace

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <utility>
 
 #include "kernels/codecs/codec.hpp"
-#include "kernels/common/columns.hpp"
+#include "kernels/common/walk.hpp"
 #include "nibblas/kernel.hpp"
 
 // Block formats on f32 activations x[K][T], for any Isa and Codec, in the canonical order: per scale
@@ -146,75 +144,65 @@ void f32_block_tokens(const FloatBlock<Isa, C>& b, const FloatTokens& a) noexcep
   }
 }
 
-template <class Isa, std::size_t ScalesPer32, bool HasMin, std::size_t C, std::size_t MaxT>
-constexpr auto kTokenFunctions = []<std::size_t... T>(std::index_sequence<T...>) {
-  using Function = void (*)(const FloatBlock<Isa, C>&, const FloatTokens&) noexcept;
-  return std::array<Function, MaxT>{&f32_block_tokens<Isa, ScalesPer32, HasMin, C, T + 1>...};
+/// Elements 32 Sub .. 32 Sub + 31 of a block, decoded.
+template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+[[gnu::always_inline]] inline void decode_floats(const ColumnRef (&col)[C], std::size_t offset,
+                                                 FloatBlock<Isa, C>& b) noexcept {
+  for (std::size_t c = 0; c < C; ++c) {
+    Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, b.s[c]);
+    for_each_index<8>([&](auto g) __attribute__((always_inline)) {
+      typename Isa::F w[4];
+      float_codes<Isa, Codec, Sub, g()>(col[c].blocks + offset, col[c].column, w);
+      for (std::size_t i = 0; i < 4; ++i) b.w[4 * g + i][c] = w[i];
+    });
+  }
 }
-(std::make_index_sequence<MaxT>{});
 
-template <class Isa, class Codec, std::size_t C, std::size_t MaxT>
+template <class Isa, class Codec, std::size_t MaxT, std::size_t C>
 void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  constexpr auto& tokens = kTokenFunctions<Isa, Codec::scales_per_32, Codec::has_min, C, MaxT>;
+  static constexpr auto functions =
+      by_tokens<MaxT>([](auto t) { return &f32_block_tokens<Isa, Codec::scales_per_32, Codec::has_min, C, t()>; });
+  constexpr std::size_t max_parts = (tile_tokens(Compute::f32) + MaxT - 1) / MaxT;
+  FloatTokens tokens[max_parts];
+  typename decltype(functions)::value_type run[max_parts];
+
+  const TokenParts<MaxT> parts{a.tokens};
   const auto* x = reinterpret_cast<const float*>(a.x);
+  for (std::size_t i = 0; i < parts.count; ++i) {
+    const std::size_t t0 = parts.begin(i);
+    run[i] = functions[parts.size(i) - 1];
+    tokens[i] = {x + a.k0 * a.tokens + t0, x + (a.K + a.k0 / kActBlock) * a.tokens + t0, a.tokens, {}};
+    for (std::size_t c = 0; c < C; ++c) tokens[i].state[c] = col[c].state + t0 * kPanelRows;
+  }
   if (a.k0 == 0) {
     for (std::size_t t = 0; t < a.tokens; ++t) {
       for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
     }
   }
-  const std::size_t parts = (a.tokens + MaxT - 1) / MaxT;  // as equal as can be
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
       prefetch_part<Isa, Codec, sub()>(col, offset);
       ahead.template step<Isa>();
       FloatBlock<Isa, C> b;
-      for (std::size_t c = 0; c < C; ++c) {
-        Codec::template scales<sub()>(col[c].blocks + offset, col[c].column, b.s[c]);
-        for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-          typename Isa::F w[4];
-          float_codes<Isa, Codec, sub(), g()>(col[c].blocks + offset, col[c].column, w);
-          for (std::size_t i = 0; i < 4; ++i) b.w[4 * g + i][c] = w[i];
-        });
-      }
-      const std::size_t first = k + sub * kActBlock;
-      for (std::size_t i = 0; i < parts; ++i) {
-        const std::size_t t0 = i * a.tokens / parts;
-        const std::size_t t1 = (i + 1) * a.tokens / parts;
-        FloatTokens args{x + first * a.tokens + t0, x + (a.K + first / kActBlock) * a.tokens + t0, a.tokens, {}};
-        for (std::size_t c = 0; c < C; ++c) args.state[c] = col[c].state + t0 * kPanelRows;
-        tokens[t1 - t0 - 1](b, args);
+      decode_floats<Isa, Codec, sub()>(col, offset, b);
+      for (std::size_t i = 0; i < parts.count; ++i) {
+        run[i](b, tokens[i]);
+        tokens[i].x += kActBlock * a.tokens;
+        tokens[i].sums += a.tokens;
       }
     });
-  }
-}
-
-template <class Isa, class Codec, std::size_t C, std::size_t MaxT>
-void f32_block_columns(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
-  ColumnRef col[C];
-  fill_columns<Isa, C>(a, first, 1, col);
-  if (a.tokens == 1) {
-    f32_block_one<Isa, Codec, C>(a, col);
-  } else {
-    f32_block_many<Isa, Codec, C, MaxT>(a, col, AheadShare(a, first, C, columns));
   }
 }
 
 /// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
 template <class Isa, class Codec, std::size_t MaxT, std::size_t Wide>
 void f32_block_tile(const TileArgs& a) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) {
-      ColumnRef col[Wide];
-      fill_columns<Isa, Wide>(a, c, 1, col);
-      f32_block_one<Isa, Codec, Wide>(a, col);
-    }
-  }
-  for (; c + 2 <= columns; c += 2) f32_block_columns<Isa, Codec, 2, MaxT>(a, c, columns);
-  for (; c < columns; ++c) f32_block_columns<Isa, Codec, 1, MaxT>(a, c, columns);
+  for_columns<Isa, 2, Wide>(
+      a, 1, [&](const auto& col) __attribute__((always_inline)) { f32_block_one<Isa, Codec>(a, col); },
+      [&](const auto& col, Pass pass)
+          __attribute__((always_inline)) { f32_block_many<Isa, Codec, MaxT>(a, col, AheadShare(a, pass, kActBlock)); });
 }
 
 }  // namespace

@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "kernels/codecs/codec.hpp"
-#include "kernels/common/columns.hpp"
+#include "kernels/common/walk.hpp"
 #include "nibblas/kernel.hpp"
 
 // Integer dots of a block format with q8 activations, for any Isa and Codec, in the canonical order:
@@ -255,7 +254,7 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
 }
 
 /// Several tokens: codes of C columns are decoded once and used for all of them, T at a time.
-template <class Isa, class Codec, std::size_t C, std::size_t T>
+template <class Isa, class Codec, std::size_t T, std::size_t C>
 void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   const std::size_t tokens = a.tokens;  // stores to the state might change a.tokens, as far as compilers know
@@ -281,44 +280,14 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) n
   }
 }
 
-/// The tile function for more tokens than one: C columns x T tokens share their loads.
-template <class Isa, class Codec, std::size_t C, std::size_t T>
-void int8_tile_of_many(const TileArgs& a) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  for (; c + C <= columns; c += C) {
-    ColumnRef col[C];
-    fill_columns<Isa, C>(a, c, 1, col);
-    int8_many<Isa, Codec, C, T>(a, col, AheadShare(a, c, C, columns));
-  }
-  if constexpr (C > 1) {
-    for (; c < columns; ++c) {
-      ColumnRef col[1];
-      fill_columns<Isa, 1>(a, c, 1, col);
-      int8_many<Isa, Codec, 1, T>(a, col, AheadShare(a, c, 1, columns));
-    }
-  }
-}
-
-/// One token: C columns at a time of those from `first` on.
-template <class Isa, class Codec, std::size_t C>
-std::size_t int8_columns_of_one(const TileArgs& a, std::size_t first, std::size_t columns) noexcept {
-  for (; first + C <= columns; first += C) {
-    ColumnRef col[C];
-    fill_columns<Isa, C>(a, first, 1, col);
-    int8_one<Isa, Codec, C>(a, col);
-  }
-  return first;
-}
-
-/// The tile function. For one token Wide columns, which are distant panels that memory streams side by side.
+/// The tile function: C columns x T tokens share their loads; for one token Wide columns, which
+/// are distant panels that memory streams side by side.
 template <class Isa, class Codec, std::size_t C, std::size_t T, std::size_t Wide>
 void int8_tile(const TileArgs& a) noexcept {
-  if (a.tokens != 1) return int8_tile_of_many<Isa, Codec, C, T>(a);
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = int8_columns_of_one<Isa, Codec, Wide>(a, 0, columns);
-  if constexpr (C > 1) c = int8_columns_of_one<Isa, Codec, C>(a, c, columns);
-  int8_columns_of_one<Isa, Codec, 1>(a, c, columns);
+  for_columns<Isa, C, Wide>(
+      a, 1, [&](const auto& col) __attribute__((always_inline)) { int8_one<Isa, Codec>(a, col); },
+      [&](const auto& col, Pass pass)
+          __attribute__((always_inline)) { int8_many<Isa, Codec, T>(a, col, AheadShare(a, pass, kActBlock)); });
 }
 
 }  // namespace

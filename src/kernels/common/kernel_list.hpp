@@ -17,7 +17,7 @@
 #include "kernels/common/int8.hpp"
 #include "kernels/common/pack_simd.hpp"
 #include "kernels/common/pack_ternary_simd.hpp"
-#include "kernels/common/prepare.hpp"
+#include "kernels/common/prepare_simd.hpp"
 #include "kernels/common/table.hpp"
 #include "kernels/common/ternary_f32.hpp"
 #include "kernels/common/ternary_int8.hpp"
@@ -56,8 +56,8 @@ constexpr std::size_t kWideColumns = streams_of(W) * kPanelRows / Arch::Isa::lan
 
 template <class Arch, DType W>
 constexpr Kernel float_kernel() {
-  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily, prepare_f32,
-                      pack_floats<typename Arch::Transposer, W>,
+  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily,
+                      prepare_f32_simd<typename Arch::Transposer>, pack_floats<typename Arch::Transposer, W>,
                       float_tile<typename Arch::Isa, W, Arch::kFloatTokens, kWideColumns<Arch, W>>, streams_of(W));
 }
 
@@ -76,8 +76,8 @@ template <class Arch, template <class> class Codec>
 constexpr Kernel f32_block_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
-  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family, prepare_f32,
-                      pack_blocks<typename Arch::Transposer, C::dtype>,
+  return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family,
+                      prepare_f32_simd<typename Arch::Transposer>, pack_blocks<typename Arch::Transposer, C::dtype>,
                       f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, kWideColumns<Arch, C::dtype>>,
                       streams_of(C::dtype));
 }
@@ -98,7 +98,8 @@ constexpr auto kPackTernary = [] {
 template <class Arch, DType W>
 constexpr Kernel ternary_f32_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kFloatFamily : kBlock256F32;
-  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32, kPackTernary<Arch, W>,
+  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32_simd<typename Arch::Transposer>,
+                      kPackTernary<Arch, W>,
                       ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryTokens, kTernaryWideF32>,
                       kTernaryStreams);
 }

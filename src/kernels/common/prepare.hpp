@@ -79,12 +79,13 @@ void prepare_int8(const PrepareArgs& a) noexcept {
   }
 }
 
-/// x[K][T] and the sums of each 32, ascending. One token after the other inside a block of 32: rows of X are often a
-/// multiple of 4 KiB apart, so reading them side by side would use one set of the L1 cache.
-inline void prepare_f32(const PrepareArgs& a) noexcept {
+/// x[K][T] and the sums of each 32, ascending, from element `k` (a multiple of 32) on. One token after the other inside
+/// a block of 32: rows of X are often a multiple of 4 KiB apart, so reading them side by side would use one set of the
+/// L1 cache.
+inline void prepare_f32_from(const PrepareArgs& a, std::size_t k) noexcept {
   auto* out = reinterpret_cast<float*>(a.out);
-  float* sums = out + a.K * a.tokens;
-  for (std::size_t k = 0; k < a.K; k += kActBlock, sums += a.tokens) {
+  float* sums = out + (a.K + k / kActBlock) * a.tokens;
+  for (; k < a.K; k += kActBlock, sums += a.tokens) {
     const std::size_t n = a.K - k < kActBlock ? a.K - k : kActBlock;
     for (std::size_t t = 0; t < a.tokens; ++t) {
       const float* x = a.x + t * a.stride + k;
@@ -98,6 +99,8 @@ inline void prepare_f32(const PrepareArgs& a) noexcept {
     }
   }
 }
+
+inline void prepare_f32(const PrepareArgs& a) noexcept { prepare_f32_from(a, 0); }
 
 }  // namespace
 }  // namespace nibblas

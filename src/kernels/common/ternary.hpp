@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernels/codecs/ternary.hpp"
-#include "kernels/common/columns.hpp"
+#include "kernels/common/walk.hpp"
 #include "nibblas/kernel.hpp"
 
 // What the ternary tiles of all computes share.
@@ -37,23 +37,6 @@ void for_token_parts(const Tile& tile, std::size_t tokens, const ColumnRef (&col
     const std::size_t t0 = i * tokens / parts;
     const std::size_t t1 = (i + 1) * tokens / parts;
     table.run[t1 - t0 - 1](tile, col, t0);
-  }
-}
-
-/// All columns of the tile, two at a time that share each broadcast.
-template <class Isa, template <std::size_t, std::size_t> class Block, std::size_t MaxT, class Tile>
-void for_columns(const Tile& tile, const TileArgs& a, std::size_t state_floats) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  for (; c + 2 <= columns; c += 2) {
-    ColumnRef col[2];
-    fill_columns<Isa, 2>(a, c, state_floats, col);
-    for_token_parts<Block, 2, MaxT>(tile, a.tokens, col);
-  }
-  for (; c < columns; ++c) {
-    ColumnRef col[1];
-    fill_columns<Isa, 1>(a, c, state_floats, col);
-    for_token_parts<Block, 1, MaxT>(tile, a.tokens, col);
   }
 }
 

@@ -202,10 +202,8 @@ struct TernaryInCache {
     }
   };
 
-  template <std::size_t C, std::size_t MaxT>
-  static void columns(const TileArgs& a, std::size_t first) noexcept {
-    ColumnRef col[C];
-    fill_columns<Isa, C>(a, first, ternary_state_floats(W), col);
+  template <std::size_t MaxT, std::size_t C>
+  static void columns(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
     alignas(64) float q[tile_tokens(Compute::f32)][C][Isa::lanes];
     Group<C> group{a, a.k0, 0, {}, q};
     for (; group.k < a.k1; group.k += kTernaryGroup) {
@@ -286,9 +284,7 @@ template <class Isa, std::size_t C>
 }
 
 template <class Isa, DType W, std::size_t C>
-void ternary_f32_one(const TileArgs& a, std::size_t first) noexcept {
-  ColumnRef col[C];
-  fill_columns<Isa, C>(a, first, ternary_state_floats(W), col);
+[[gnu::always_inline]] inline void ternary_f32_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   const auto* x = reinterpret_cast<const float*>(a.x);
   alignas(64) float q[C][Isa::lanes];
   for (std::size_t k = a.k0; k < a.k1; k += kTernaryGroup) {
@@ -313,17 +309,16 @@ void ternary_f32_one(const TileArgs& a, std::size_t first) noexcept {
 /// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
 template <class Isa, DType W, std::size_t MaxT, std::size_t Wide>
 void ternary_f32_tile(const TileArgs& a) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) ternary_f32_one<Isa, W, Wide>(a, c);
-    for (; c < columns; ++c) ternary_f32_one<Isa, W, 1>(a, c);
-  } else if constexpr (MaxT >= 8) {
-    for_columns<Isa, TernaryInRegisters<Isa, W>::template Block, MaxT>(a, a, ternary_state_floats(W));
-  } else {
-    for (; c + 2 <= columns; c += 2) TernaryInCache<Isa, W>::template columns<2, MaxT>(a, c);
-    for (; c < columns; ++c) TernaryInCache<Isa, W>::template columns<1, MaxT>(a, c);
-  }
+  for_columns<Isa, 2, Wide>(
+      a,
+      ternary_state_floats(W), [&](const auto& col) __attribute__((always_inline)) { ternary_f32_one<Isa, W>(a, col); },
+      [&](const auto& col, Pass) {
+        if constexpr (MaxT >= 8) {
+          for_token_parts<TernaryInRegisters<Isa, W>::template Block, kWidth<decltype(col)>, MaxT>(a, a.tokens, col);
+        } else {
+          TernaryInCache<Isa, W>::template columns<MaxT>(a, col);
+        }
+      });
   if constexpr (has_tail_scale(W)) {
     if (a.k1 == a.K) scale_rows<Isa>(a, ternary_state_floats(W));
   }

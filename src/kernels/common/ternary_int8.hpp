@@ -20,10 +20,12 @@ template <class Isa, DType W, std::size_t C, std::size_t T, std::size_t Wide>
 void ternary_int8_tile(const TileArgs& a) noexcept {
   if constexpr (LooksUpCodes<Isa>) {
     int8_tile<Isa, Ternary<Isa, W>, C, T, Wide>(a);
-  } else if (a.tokens == 1) {
-    ternary_tile_of_one<Isa, ScaledOfOne<Isa, W>, Wide>(a);
   } else {
-    int8_tile_of_many<Isa, Ternary<Isa, W>, C, T>(a);
+    for_columns<Isa, C, Wide>(
+        a, 1, [&](const auto& col) __attribute__((always_inline)) { ScaledOfOne<Isa, W>::run(a, col); },
+        [&](const auto& col, Pass pass) __attribute__((always_inline)) {
+          int8_many<Isa, Ternary<Isa, W>, T>(a, col, AheadShare(a, pass, kActBlock));
+        });
   }
   if constexpr (has_tail_scale(W)) {
     if (a.k1 == a.K) scale_rows<Isa>(a, 1);
@@ -127,12 +129,15 @@ struct TensorToken {
 
 template <class Isa, std::size_t MaxT, std::size_t Wide>
 void token_tensor_tile(const TileArgs& a) noexcept {
-  if (a.tokens == 1) return ternary_tile_of_one<Isa, TensorTokenOfOne<Isa>, Wide>(a);
   TensorTokenTile tile{a, {}};
   const std::size_t block = a.k0 / kActBlock;
   const std::size_t blocks = panel_layout(DType::bitnet_b158).blocks(a.k1) - block;
   for (std::size_t t = 0; t < a.tokens; ++t) tile.bias[t] = ternary_bias(a.x, a.tokens, block, blocks, t);
-  for_columns<Isa, TensorToken<Isa>::template Block, MaxT>(tile, a, 1);
+  for_columns<Isa, 2, Wide>(
+      a, 1, [&](const auto& col) __attribute__((always_inline)) { TensorTokenOfOne<Isa>::run(a, tile.bias[0], col); },
+      [&](const auto& col, Pass) {
+        for_token_parts<TensorToken<Isa>::template Block, kWidth<decltype(col)>, MaxT>(tile, a.tokens, col);
+      });
 }
 
 // ---- a scale per 256: acc = fma(float(isum), d * dx, acc) ----
@@ -173,8 +178,11 @@ struct BlockToken {
 
 template <class Isa, std::size_t MaxT, std::size_t Wide>
 void token_block_tile(const TileArgs& a) noexcept {
-  if (a.tokens == 1) return ternary_tile_of_one<Isa, BlockTokenOfOne<Isa>, Wide>(a);
-  for_columns<Isa, BlockToken<Isa>::template Block, MaxT>(a, a, 1);
+  for_columns<Isa, 2, Wide>(
+      a, 1, [&](const auto& col) __attribute__((always_inline)) { BlockTokenOfOne<Isa>::run(a, col); },
+      [&](const auto& col, Pass) {
+        for_token_parts<BlockToken<Isa>::template Block, kWidth<decltype(col)>, MaxT>(a, a.tokens, col);
+      });
 }
 
 }  // namespace

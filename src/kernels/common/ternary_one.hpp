@@ -102,13 +102,14 @@ inline std::int32_t bias_of_one(const std::byte* x, std::size_t n) noexcept {
 
 template <class Isa>
 struct TensorTokenOfOne {
+  /// range_bias: of the K range.
   template <std::size_t C>
-  [[gnu::always_inline]] static void run(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+  [[gnu::always_inline]] static void run(const TileArgs& a, std::int32_t range_bias,
+                                         const ColumnRef (&col)[C]) noexcept {
     using I = typename Isa::I;
     constexpr std::size_t together = InPlaceDots<Isa>::max_blocks;
     const ActBlock x = act_block(a.x, 1, a.k0 / kActBlock);
     const std::size_t blocks = panel_layout(DType::bitnet_b158).blocks(a.k1) - a.k0 / kActBlock;
-    const std::int32_t range_bias = bias_of_one(x.codes, blocks);
     const I bias = Isa::broadcast32(&range_bias);
     I isum[C];
     for_each_index<C>([&](auto c) __attribute__((always_inline)) {
@@ -232,23 +233,6 @@ struct ScaledOfOne {
     store_state<Isa>(col, acc);
   }
 };
-
-template <class Isa, class One, std::size_t C>
-void ternary_columns_of_one(const TileArgs& a, std::size_t first) noexcept {
-  ColumnRef col[C];
-  fill_columns<Isa, C>(a, first, 1, col);
-  One::run(a, col);
-}
-
-/// The tile function for a single token, from column `first` on: Wide columns at a time, then half as many.
-template <class Isa, class One, std::size_t Wide>
-void ternary_tile_of_one(const TileArgs& a, std::size_t first = 0) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  for (; first + Wide <= columns; first += Wide) ternary_columns_of_one<Isa, One, Wide>(a, first);
-  if constexpr (Wide > 1) {
-    if (first < columns) ternary_tile_of_one<Isa, One, Wide / 2>(a, first);
-  }
-}
 
 }  // namespace
 }  // namespace nibblas
