@@ -2,6 +2,7 @@
 #include "nibblas/import.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "formats/bitnet_b158.hpp"
@@ -54,7 +55,45 @@ Result<float> scale_of(const I2sTensor& t) noexcept {
   return error(StatusCode::invalid_data, "i2_s: the scale is ", scale);
 }
 
+constexpr std::uint64_t kPairs = 0x0303030303030303;  // the lowest pair of bits of each byte
+
+/// Up to 8 bytes, the first lowest; the others are 0.
+std::uint64_t load_bytes(const std::byte* p, std::size_t n) noexcept {
+  std::uint64_t v = 0;
+  std::memcpy(&v, p, n);
+  return v;
+}
+
+/// Eight codes, the lowest bits of eight bytes, side by side in 16 bits.
+std::uint64_t gather_codes(std::uint64_t v) noexcept {
+  v &= kPairs;
+  v = (v | v >> 6) & 0x000f000f000f000f;
+  v = (v | v >> 12) & 0x000000ff000000ff;
+  return (v | v >> 24) & 0xffff;
+}
+
+/// Any code 3 in the first n bytes, all of whose pairs are codes.
+bool has_code_3(const std::byte* p, std::size_t n) noexcept {
+  std::uint64_t threes = 0;
+  for (; n >= 8; n -= 8, p += 8) {
+    const std::uint64_t v = load_bytes(p, 8);
+    threes |= v & v >> 1;
+  }
+  const std::uint64_t v = load_bytes(p, n);
+  return ((threes | (v & v >> 1)) & 0x5555555555555555) != 0;
+}
+
+/// The codes of the last byte when it holds fewer than four, else 0.
+std::byte incomplete_byte(const I2sTensor& t) noexcept {
+  const std::size_t elements = t.N * t.K;
+  if (elements % 4 == 0) return {};
+  return t.data[elements / 4] & static_cast<std::byte>((1u << 2 * (elements % 4)) - 1);
+}
+
 Status check_codes(const I2sTensor& t) noexcept {
+  const std::byte last = incomplete_byte(t);
+  if (!has_code_3(t.data.data(), t.N * t.K / 4) && !has_code_3(&last, 1)) return {};
+  // The first one in the order of the rows.
   for (std::size_t row = 0; row < t.N; ++row) {
     for (std::size_t k = 0; k < t.K; ++k) {
       if (formats::i2s_code(t, row, k) != 3) continue;
@@ -64,19 +103,59 @@ Status check_codes(const I2sTensor& t) noexcept {
   return {};
 }
 
-void write_codes(const I2sTensor& t, std::byte* out) noexcept {
-  unsigned bits = 0;
-  unsigned filled = 0;
-  for (std::size_t row = 0; row < t.N; ++row) {
-    for (std::size_t k = 0; k < t.K; ++k) {
-      bits |= formats::i2s_code(t, row, k) << (2 * filled);
-      if (++filled != 4) continue;
-      *out++ = static_cast<std::byte>(bits);
-      bits = 0;
-      filled = 0;
+/// Codes one after the other, the first in the lowest bits.
+class CodeWriter {
+ public:
+  explicit CodeWriter(std::byte* out) noexcept : out_(out) {}
+  void put8(std::uint64_t codes) noexcept {
+    bits_ |= codes << filled_;
+    std::memcpy(out_, &bits_, 2);
+    out_ += 2;
+    bits_ >>= 16;
+  }
+  /// n < 8; bits beyond them are 0.
+  void put(std::uint64_t codes, std::size_t n) noexcept {
+    bits_ |= codes << filled_;
+    for (filled_ += 2 * static_cast<unsigned>(n); filled_ >= 8; filled_ -= 8, bits_ >>= 8) {
+      *out_++ = static_cast<std::byte>(bits_);
     }
   }
-  if (filled != 0) *out = static_cast<std::byte>(bits);
+
+ private:
+  std::byte* out_;
+  std::uint64_t bits_ = 0;
+  unsigned filled_ = 0;  ///< bits, < 8 between calls
+};
+
+/// Groups of 4 * lane elements: byte j of `lane` holds elements j, lane + j, 2 * lane + j, 3 * lane + j from the high
+/// bits down.
+void write_groups(const I2sTensor& t, std::size_t lane, std::byte* out) noexcept {
+  CodeWriter writer(out);
+  const std::byte* group = t.data.data();
+  for (std::size_t left = t.N * t.K; left != 0; left -= 4 * lane, group += lane) {
+    for (unsigned shift = 8; shift != 0;) {
+      shift -= 2;
+      std::size_t j = 0;
+      for (; j + 8 <= lane; j += 8) writer.put8(gather_codes(load_bytes(group + j, 8) >> shift));
+      if (j < lane) writer.put(gather_codes(load_bytes(group + j, lane - j) >> shift), lane - j);
+    }
+  }
+}
+
+void write_codes(const I2sTensor& t, std::byte* out) noexcept {
+  switch (t.layout) {
+    case I2sLayout::group128:
+      return write_groups(t, 32, out);
+    case I2sLayout::group64:
+      return write_groups(t, 16, out);
+    case I2sLayout::rows4:  // four rows are a group
+      return write_groups(t, t.K, out);
+    case I2sLayout::sequential:
+      break;
+  }
+  const std::size_t whole = t.N * t.K / 4;
+  if (whole != 0) std::memcpy(out, t.data.data(), whole);
+  if (t.N * t.K % 4 != 0) out[whole] = incomplete_byte(t);
 }
 
 }  // namespace

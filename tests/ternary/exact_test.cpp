@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "nibblas/buffer.hpp"
 #include "nibblas/matmul.hpp"
 #include "parity/product.hpp"
 #include "ternary/exact_codes.hpp"
@@ -69,8 +73,8 @@ TEST_P(TernaryExact, ScalesOfEveryKind) {
 }
 
 TEST_P(TernaryExact, LengthsAroundEveryGroup) {
-  constexpr std::size_t kLengths[] = {1,  2,  3,  4,  5,   6,   7,   8,   9,   15,  16,   17,   31,   32,
-                                      33, 63, 64, 65, 127, 255, 256, 257, 512, 768, 1000, 1024, 1025, 2049};
+  constexpr std::size_t kLengths[] = {1,  2,  3,  4,   5,   6,   7,   8,   9,   15,  16,   17,   31,   32,   33,  63,
+                                      64, 65, 70, 127, 255, 256, 257, 322, 512, 768, 1000, 1024, 1025, 1535, 2049};
   for (const std::size_t K : kLengths) {
     if (K % info(dtype()).block_elems != 0) continue;
     for (const std::size_t N : {1u, 16u, 33u}) {
@@ -79,6 +83,53 @@ TEST_P(TernaryExact, LengthsAroundEveryGroup) {
         ASSERT_NO_FATAL_FAILURE(expect_exact(w.view(), w, integer_input(M, K, K)));
       }
     }
+  }
+}
+
+TEST_P(TernaryExact, NoRowsNoTokensNoElements) {
+  struct Shape {
+    std::size_t M, N, K;
+  };
+  const std::size_t K = info(dtype()).block_elems;
+  for (const auto& [m, n, k] : {Shape{0, 3, K}, Shape{3, 0, K}, Shape{0, 0, K}, Shape{2, 3, 0}, Shape{1, 16, 0}}) {
+    const ExactCodes w = exact_codes(dtype(), n, k, every_byte, [](std::size_t) { return 0.5f; });
+    ASSERT_NO_FATAL_FAILURE(expect_exact(w.view(), w, Matrix(m, k)));
+    ++products_;
+  }
+}
+
+/// A packed panel has a scale for each row, whatever file it came from.
+TEST_P(TernaryExact, AScaleOfItsOwnForEachRow) {
+  if (!any_k()) {
+    ++products_;
+    return;  // a scale for each 256 elements of each row: ScalesOfEveryKind
+  }
+  constexpr std::size_t N = 37;
+  constexpr std::size_t K = 200;
+  constexpr float kScales[] = {0.5f, -0.25f, 1.0f, 0.0f, -2.0f};
+  ExactCodes w = exact_codes(dtype(), N, K, every_byte, [](std::size_t) { return 1.0f; });
+  const WeightView view = w.view();
+  const Result<PackedWeights> packed = PackedWeights::pack(view, context_, options_for(GetParam()));
+  ASSERT_TRUE(packed) << packed.status().message();
+  Buffer image(packed->bytes().size());
+  std::copy(packed->bytes().begin(), packed->bytes().end(), image.data());
+  const std::size_t panel = panel_layout(dtype()).panel_bytes(K);
+  for (std::size_t n = 0; n < N; ++n) {
+    const float scale = kScales[n % 5];
+    std::byte* tail = image.data() + PackedWeights::kHeaderBytes + (n / 16 + 1) * panel - 64;
+    std::memcpy(tail + n % 16 * 4, &scale, sizeof scale);
+    for (std::size_t k = 0; k < K; ++k) w.w[n * K + k] *= static_cast<double>(scale);
+  }
+  const Result<PackedWeights> scaled = PackedWeights::from_bytes({image.data(), image.size()});
+  ASSERT_TRUE(scaled) << scaled.status().message();
+  for (const std::size_t M : {1u, 2u, 9u}) {
+    if (!GetParam().runs(M)) continue;
+    const Matrix x = integer_input(M, K, M);
+    Matrix y(M, N);
+    ASSERT_TRUE(matmul(*scaled, x.view(), y.view(), context_, options_for(GetParam())));
+    const std::vector<double> want = w.times(x.view());
+    for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(static_cast<double>(y.at(i / N, i % N)), want[i]) << i;
+    ++products_;
   }
 }
 

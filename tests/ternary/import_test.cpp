@@ -21,8 +21,13 @@
 namespace nibblas::test {
 namespace {
 
+struct Shape {
+  std::size_t N;
+  std::size_t K;
+};
 constexpr std::size_t kN = 12;
 constexpr std::size_t kK = 384;  // three groups of 128 a row
+constexpr Shape kShape{kN, kK};
 constexpr I2sLayout kLayouts[] = {I2sLayout::group128, I2sLayout::group64, I2sLayout::rows4, I2sLayout::sequential};
 
 unsigned code_of(std::size_t row, std::size_t k) { return static_cast<unsigned>((k * k + k / 7 + 5 * row) % 3); }
@@ -33,11 +38,12 @@ std::byte high_first(unsigned a, unsigned b, unsigned c, unsigned d) {
 }
 
 /// Byte by byte in the order in which each writer goes.
-std::vector<std::byte> codes(I2sLayout layout) {
+std::vector<std::byte> codes(I2sLayout layout, Shape shape = kShape) {
+  const auto [N, K] = shape;
   std::vector<std::byte> out;
-  const auto element = [](std::size_t i) { return code_of(i / kK, i % kK); };
+  const auto element = [&](std::size_t i) { return i < shape.N * shape.K ? code_of(i / shape.K, i % shape.K) : 3; };
   const auto groups = [&](std::size_t lane) {
-    for (std::size_t g = 0; g < kN * kK; g += 4 * lane) {
+    for (std::size_t g = 0; g < shape.N * shape.K; g += 4 * lane) {
       for (std::size_t j = g; j < g + lane; ++j) {
         out.push_back(high_first(element(j), element(j + lane), element(j + 2 * lane), element(j + 3 * lane)));
       }
@@ -46,14 +52,14 @@ std::vector<std::byte> codes(I2sLayout layout) {
   if (layout == I2sLayout::group128) groups(32);
   if (layout == I2sLayout::group64) groups(16);
   if (layout == I2sLayout::rows4) {
-    for (std::size_t r = 0; r < kN; r += 4) {
-      for (std::size_t k = 0; k < kK; ++k) {
+    for (std::size_t r = 0; r < N; r += 4) {
+      for (std::size_t k = 0; k < K; ++k) {
         out.push_back(high_first(code_of(r, k), code_of(r + 1, k), code_of(r + 2, k), code_of(r + 3, k)));
       }
     }
   }
   if (layout == I2sLayout::sequential) {
-    for (std::size_t i = 0; i < kN * kK; i += 4) {
+    for (std::size_t i = 0; i < N * K; i += 4) {
       out.push_back(high_first(element(i + 3), element(i + 2), element(i + 1), element(i)));
     }
   }
@@ -72,19 +78,21 @@ std::vector<std::byte> with_tail(I2sLayout layout, float scale) {
   return bytes;
 }
 
+/// More than what any shape here takes.
 std::vector<std::byte> room() { return std::vector<std::byte>(kN * kK / 4 + 4, std::byte{0x77}); }
 
 /// Every weight of the imported tensor, by a product with X = 1.
-void expect_weights(const std::vector<std::byte>& imported, float unit) {
+void expect_weights(const std::vector<std::byte>& imported, float unit, Shape shape = kShape) {
+  const auto [N, K] = shape;
   Context context;
   context.registry = &registry();
-  Matrix x(kK, kK);
-  for (std::size_t i = 0; i < kK * kK; ++i) x.at(i / kK, i % kK) = i / kK == i % kK ? 1.0f : 0.0f;
-  Matrix y(kK, kN);
-  const WeightView w{DType::bitnet_b158, kN, kK, imported.data(), imported.size(), 0};
+  Matrix x(K, K);
+  for (std::size_t i = 0; i < K * K; ++i) x.at(i / K, i % K) = i / K == i % K ? 1.0f : 0.0f;
+  Matrix y(K, N);
+  const WeightView w{DType::bitnet_b158, N, K, imported.data(), imported.size(), 0};
   ASSERT_TRUE(matmul(w, x.view(), y.view(), context, {.compute = Compute::f32}));
-  for (std::size_t k = 0; k < kK; ++k) {
-    for (std::size_t n = 0; n < kN; ++n) {
+  for (std::size_t k = 0; k < K; ++k) {
+    for (std::size_t n = 0; n < N; ++n) {
       ASSERT_EQ(y.at(k, n), static_cast<float>(static_cast<int>(code_of(n, k)) - 1) * unit)
           << "row " << n << " k " << k;
     }
@@ -117,6 +125,46 @@ TEST_P(Import, ReadsEveryWeightWithAScaleThatDivides) {
   const Status s = import_i2s({GetParam(), I2sScale::companion, kN, kK, bytes, 8.0f}, out);
   ASSERT_TRUE(s) << s.message();
   expect_weights(out, 0.125f);
+}
+
+/// Rows that begin inside a byte, groups that cross rows, and lengths that are no multiple of the eight codes which
+/// the importer takes at a time.
+TEST_P(Import, ReadsEveryWeightOfAnyShape) {
+  constexpr Shape kGroups[] = {{128, 3}, {64, 10}, {384, 1}};
+  constexpr Shape kRows[] = {{4, 1}, {8, 5}, {12, 37}, {4, 9}, {8, 67}};
+  constexpr Shape kAny[] = {{1, 1}, {1, 3}, {3, 33}, {5, 7}, {2, 3}, {7, 129}};
+  std::vector<Shape> shapes(std::begin(kGroups), std::end(kGroups));
+  if (GetParam() == I2sLayout::rows4) shapes.assign(std::begin(kRows), std::end(kRows));
+  if (GetParam() == I2sLayout::sequential) shapes.assign(std::begin(kAny), std::end(kAny));
+  for (const Shape shape : shapes) {
+    SCOPED_TRACE(testing::Message() << shape.N << " x " << shape.K);
+    const std::vector<std::byte> bytes = codes(GetParam(), shape);
+    const std::size_t size = (shape.N * shape.K + 3) / 4 + 4;
+    std::vector<std::byte> out(size + 1, std::byte{0x77});
+    const Status s = import_i2s({GetParam(), I2sScale::companion, shape.N, shape.K, bytes, 4.0f}, out);
+    ASSERT_TRUE(s) << s.message();
+    EXPECT_EQ(out.back(), std::byte{0x77});
+    out.pop_back();
+    ASSERT_NO_FATAL_FAILURE(expect_weights(out, 0.25f, shape));
+    if (shape.N * shape.K % 4 != 0) {
+      EXPECT_EQ(std::to_integer<unsigned>(out[size - 5]) >> (2 * (shape.N * shape.K % 4)), 0u) << "bits of no element";
+    }
+  }
+}
+
+/// One code 3, wherever it is.
+TEST_P(Import, EveryCode3IsFound) {
+  const Shape shape = GetParam() == I2sLayout::sequential ? Shape{3, 23} : Shape{8, 16};
+  const std::vector<std::byte> good = codes(GetParam(), shape);
+  for (std::size_t i = 0; i < 4 * good.size(); ++i) {
+    std::vector<std::byte> bytes = good;
+    bytes[i / 4] |= static_cast<std::byte>(3u << (2 * (i % 4)));
+    const bool beyond = GetParam() == I2sLayout::sequential && i >= shape.N * shape.K;
+    std::vector<std::byte> out = room();
+    EXPECT_EQ(import_i2s({GetParam(), I2sScale::companion, shape.N, shape.K, bytes, 1.0f}, out).code(),
+              beyond ? StatusCode::ok : StatusCode::invalid_data)
+        << i;
+  }
 }
 
 TEST_P(Import, ACode3IsRefusedWithItsPosition) {

@@ -145,6 +145,11 @@ struct Isa {
     [[gnu::always_inline]] void start() noexcept { half = zero_int(); }
     [[gnu::always_inline]] void step(I w, I x) noexcept { half = _mm256_add_epi16(half, _mm256_maddubs_epi16(w, x)); }
     [[gnu::always_inline]] I finish() const noexcept { return _mm256_madd_epi16(half, _mm256_set1_epi16(1)); }
+    /// This sum and a quarter of another, in 16 bits.
+    template <int Other>
+    [[gnu::always_inline]] I finish_with_quarter(const LoopDots<Other>& other) const noexcept {
+      return _mm256_madd_epi16(_mm256_add_epi16(half, _mm256_srai_epi16(other.half, 2)), _mm256_set1_epi16(1));
+    }
   };
 
   // ---- ternary codes in f32 ----

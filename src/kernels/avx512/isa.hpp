@@ -47,6 +47,10 @@ struct Isa {
   [[gnu::always_inline]] static I and_or(I a, I mask, I b) noexcept {
     return _mm512_ternarylogic_epi64(a, mask, b, 0xea);
   }
+  /// Bits of a where mask has a 1, else of b.
+  [[gnu::always_inline]] static I bit_select(I mask, I a, I b) noexcept {
+    return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
+  }
   template <int N>
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return _mm512_srli_epi16(a, N);

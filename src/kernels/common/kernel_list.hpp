@@ -82,6 +82,11 @@ constexpr Kernel f32_block_kernel() {
                       streams_of(C::dtype));
 }
 
+/// Columns of one token. The f32 tile keeps the sums of all of them in registers, where AVX2 has room for four.
+template <class Arch>
+constexpr std::size_t kTernaryWide = kTernaryStreams* kPanelRows / Arch::Isa::lanes;
+inline constexpr std::size_t kTernaryWideF32 = 4;
+
 template <class Arch, DType W>
 constexpr auto kPackTernary = [] {
   if constexpr (W == DType::bitnet_b158)
@@ -95,7 +100,7 @@ constexpr Kernel ternary_f32_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kFloatFamily : kBlock256F32;
   return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, family, prepare_f32_simd<typename Arch::Transposer>,
                       kPackTernary<Arch, W>,
-                      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryTokens, kTernaryWide>,
+                      ternary_f32_tile<typename Arch::Isa, ternary_panel(W), Arch::kTernaryTokens, kTernaryWideF32>,
                       kTernaryStreams);
 }
 
@@ -103,14 +108,11 @@ template <class Arch, DType W>
 constexpr Kernel ternary_int8_kernel() {
   using Isa = typename Arch::Isa;
   constexpr KernelFamily family = has_tail_scale(W) ? kBlock32Int8 : kBlock256Int8;
-  constexpr auto tile = [] {
-    if constexpr (has_tail_scale(W))
-      return &int8_tensor_tile<Isa, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
-    else
-      return &int8_tile<Isa, Ternary<Isa, ternary_panel(W)>, Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide>;
-  }();
-  return tiled_kernel(kKernelName<Arch, W, Compute::int8>.data(), W, family,
-                      prepare_int8<typename Arch::Quantiser, false>, kPackTernary<Arch, W>, tile, kTernaryStreams);
+  return tiled_kernel(
+      kKernelName<Arch, W, Compute::int8>.data(), W, family, prepare_int8<typename Arch::Quantiser, false>,
+      kPackTernary<Arch, W>,
+      ternary_int8_tile<Isa, ternary_panel(W), Arch::kInt8Columns, Arch::kInt8Tokens, kTernaryWide<Arch>>,
+      kTernaryStreams);
 }
 
 template <class Arch, DType W>
@@ -119,9 +121,9 @@ constexpr Kernel ternary_token_kernel() {
   constexpr KernelFamily family = has_tail_scale(W) ? kTensorToken : kBlock256Token;
   constexpr auto tile = [] {
     if constexpr (has_tail_scale(W))
-      return &token_tensor_tile<Isa, Arch::kTernaryTokens, kTernaryWide>;
+      return &token_tensor_tile<Isa, Arch::kTernaryTokens, kTernaryWide<Arch>>;
     else
-      return &token_block_tile<Isa, Arch::kTernaryTokens, kTernaryWide>;
+      return &token_block_tile<Isa, Arch::kTernaryTokens, kTernaryWide<Arch>>;
   }();
   return tiled_kernel(kKernelName<Arch, W, Compute::int8_token>.data(), W, family,
                       prepare_int8<typename Arch::Quantiser, true>, kPackTernary<Arch, W>, tile, kTernaryStreams);

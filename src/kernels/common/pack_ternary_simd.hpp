@@ -148,19 +148,61 @@ void pack_tq_simd(const PackArgs& a) noexcept {
   }
 }
 
-/// 64 elements of each row at a time where rows are whole bytes; the rest, with the scales, element by element.
+/// Rows of bitnet_b158 from their first element on, shifted to begin at a byte. Room for 256 elements of each, so that
+/// what is read back in vectors has left the store buffers.
+struct AlignedRows {
+  static constexpr std::size_t max_elems = 256;
+  static constexpr std::size_t stride = max_elems / 4;
+  alignas(64) std::byte bytes[kPanelRows * stride];
+
+  /// Elements [k, k + n) of the panel's 16 rows; n is a multiple of 64. For 64 elements 17 bytes are read: the last one
+  /// holds some of them, or is a later one of the tensor's, whose scale follows its codes.
+  [[gnu::always_inline]] void fill(const PackArgs& a, std::size_t k, std::size_t n) noexcept {
+    for (std::size_t r = 0; r < kPanelRows; ++r) {
+      const std::size_t first = (a.row0 + r) * a.w->K + k;
+      const std::byte* src = a.w->data + first / 4;
+      const unsigned shift = 2 * static_cast<unsigned>(first % 4);
+      std::byte* out = bytes + r * stride;
+      for (std::size_t i = 0; i < n / 4; i += 8) {
+        std::uint64_t low;
+        std::memcpy(&low, src + i, sizeof low);
+        const auto high = std::to_integer<std::uint64_t>(src[i + 8]);
+        const std::uint64_t codes = low >> shift | high << 1 << (63 - shift);  // nothing of `high` when shift is 0
+        std::memcpy(out + i, &codes, sizeof codes);
+      }
+    }
+  }
+};
+
+/// 64 elements of 16 rows, each row's 16 bytes at src + row * stride.
+template <class Isa, class Transposer>
+[[gnu::always_inline]] inline void pack_bitnet_64(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
+  for_each_column<Isa, Transposer>(
+      src, stride, [&](typename Isa::I(&w)[4], std::size_t lane) __attribute__((always_inline)) {
+        for (std::size_t j = 0; j < 4; ++j) Isa::store_words(out + j * 64 + lane, transpose_word<Isa>(w[j]));
+      });
+}
+
+/// 64 elements of each row at a time; the rest, with the scales, element by element.
 template <class Isa, class Transposer>
 void pack_bitnet_simd(const PackArgs& a) noexcept {
   const std::size_t K = a.w->K;
-  if (panel_valid_rows(a) < kPanelRows || K % 4 != 0) return pack_bitnet(a);
-  const std::size_t stride = K / 4;
+  if (panel_valid_rows(a) < kPanelRows) return pack_bitnet(a);
   PackArgs rest = a;
-  for (; rest.k0 + 64 <= a.k1; rest.k0 += 64, rest.out += 4 * 64) {
-    for_each_column<Isa, Transposer>(
-        a.w->data + a.row0 * stride + rest.k0 / 4,
-        stride, [&](typename Isa::I(&w)[4], std::size_t lane) __attribute__((always_inline)) {
-          for (std::size_t j = 0; j < 4; ++j) Isa::store_words(rest.out + j * 64 + lane, transpose_word<Isa>(w[j]));
-        });
+  if (K % 4 == 0) {
+    const std::byte* rows = a.w->data + a.row0 * (K / 4);
+    for (; rest.k0 + 64 <= a.k1; rest.k0 += 64, rest.out += 4 * 64) {
+      pack_bitnet_64<Isa, Transposer>(rows + rest.k0 / 4, K / 4, rest.out);
+    }
+  } else {
+    AlignedRows rows;
+    while (rest.k0 + 64 <= a.k1) {
+      const std::size_t n = std::min((a.k1 - rest.k0) / 64 * 64, AlignedRows::max_elems);
+      rows.fill(a, rest.k0, n);
+      for (std::size_t i = 0; i < n; i += 64, rest.k0 += 64, rest.out += 4 * 64) {
+        pack_bitnet_64<Isa, Transposer>(rows.bytes + i / 4, AlignedRows::stride, rest.out);
+      }
+    }
   }
   pack_bitnet(rest);
 }

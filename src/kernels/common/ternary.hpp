@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernels/codecs/ternary.hpp"
-#include "kernels/common/columns.hpp"
+#include "kernels/common/walk.hpp"
 #include "nibblas/kernel.hpp"
 
 // What the ternary tiles of all computes share.
@@ -16,12 +16,10 @@ namespace {
 /// 32 elements of 16 rows, whatever the format.
 inline constexpr std::size_t kTernaryBlockBytes = 128;
 
-// For a single token: four panels stream side by side (two reached four fifths of the bandwidth of four), four columns
-// at a time (with AVX2, eight need more registers than there are), and memory is asked for 1 KB ahead (2 and 4 KB: the
-// same).
+// For a single token: four panels stream side by side (two reached four fifths of the bandwidth of four), and memory is
+// asked for 1.5 KB ahead: 1 and 2 KB were 2 to 5 % slower, 0.5 and 4 KB 10 to 25 %.
 inline constexpr std::size_t kTernaryStreams = 4;
-inline constexpr std::size_t kTernaryWide = 4;
-inline constexpr std::size_t kTernaryAhead = 1024;
+inline constexpr std::size_t kTernaryAhead = 1536;
 
 /// Block<C, T>::run for the tile's tokens, at most MaxT at a time, in parts as equal as can be.
 template <template <std::size_t, std::size_t> class Block, std::size_t C, std::size_t MaxT, class Tile>
@@ -39,30 +37,6 @@ void for_token_parts(const Tile& tile, std::size_t tokens, const ColumnRef (&col
     const std::size_t t0 = i * tokens / parts;
     const std::size_t t1 = (i + 1) * tokens / parts;
     table.run[t1 - t0 - 1](tile, col, t0);
-  }
-}
-
-/// All columns of the tile: Wide distant ones at a time for a single token, else two that share each broadcast.
-template <class Isa, template <std::size_t, std::size_t> class Block, std::size_t MaxT, std::size_t Wide, class Tile>
-void for_columns(const Tile& tile, const TileArgs& a, std::size_t state_floats) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) {
-      ColumnRef col[Wide];
-      fill_columns<Isa, Wide>(a, c, state_floats, col);
-      Block<Wide, 1>::run(tile, col, 0);
-    }
-  }
-  for (; c + 2 <= columns; c += 2) {
-    ColumnRef col[2];
-    fill_columns<Isa, 2>(a, c, state_floats, col);
-    for_token_parts<Block, 2, MaxT>(tile, a.tokens, col);
-  }
-  for (; c < columns; ++c) {
-    ColumnRef col[1];
-    fill_columns<Isa, 1>(a, c, state_floats, col);
-    for_token_parts<Block, 1, MaxT>(tile, a.tokens, col);
   }
 }
 

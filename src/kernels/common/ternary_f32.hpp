@@ -202,10 +202,8 @@ struct TernaryInCache {
     }
   };
 
-  template <std::size_t C, std::size_t MaxT>
-  static void columns(const TileArgs& a, std::size_t first) noexcept {
-    ColumnRef col[C];
-    fill_columns<Isa, C>(a, first, ternary_state_floats(W), col);
+  template <std::size_t MaxT, std::size_t C>
+  static void columns(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
     alignas(64) float q[tile_tokens(Compute::f32)][C][Isa::lanes];
     Group<C> group{a, a.k0, 0, {}, q};
     for (; group.k < a.k1; group.k += kTernaryGroup) {
@@ -225,26 +223,24 @@ concept HasLookup16 = requires(typename Isa::F table, typename Isa::I index) {
   Isa::lookup16(table, index);
 };
 
-/// Pair indices of a word: k = 4g + 2i and the next are low (g < 2) or high nibbles of byte 2i, in `even` for g = 0
-/// and 2, in `odd` for g = 1 and 3.
+/// Pair indices of a word. Element k = 4g + 2i is bit pair g of byte 2i, the next one bit pair g of byte 2i + 1, which
+/// a shift by 6 puts above it. `even` has the indices of g = 0 and 2 in nibbles, `odd` those of g = 1 and 3 across
+/// them.
 template <class Isa>
 struct PairIndex {
   typename Isa::I even;
   typename Isa::I odd;
   [[gnu::always_inline]] void set(typename Isa::I word) noexcept {
-    even = merge(word, Isa::template shift32<-6>(word));
-    odd = merge(Isa::template shift32<-2>(word), Isa::template shift32<-8>(word));
+    const auto second = Isa::template shift32<-6>(word);
+    even = Isa::bit_select(Isa::bytes(0x33), word, second);
+    odd = Isa::bit_select(Isa::bytes(0x33), second, word);
   }
+  /// In the low four bits of each row.
   template <std::size_t Pair>
   [[gnu::always_inline]] typename Isa::I get() const noexcept {
     constexpr std::size_t g = Pair / 2;
-    constexpr int bit = static_cast<int>(16 * (Pair % 2) + 4 * (g / 2));
+    constexpr int bit = static_cast<int>(16 * (Pair % 2) + 2 * g);
     return Isa::template shift32<-bit>(g % 2 == 0 ? even : odd);
-  }
-
- private:
-  [[gnu::always_inline]] static typename Isa::I merge(typename Isa::I low, typename Isa::I high) noexcept {
-    return Isa::bit_or(Isa::bit_and(low, Isa::bytes(0x33)), Isa::bit_and(high, Isa::bytes(0xcc)));
   }
 };
 
@@ -260,12 +256,18 @@ template <class Isa, std::size_t C>
     for (std::size_t c = 0; c < C; ++c) index[c].set(word[c]);
     const auto first = Isa::load(kPairFirst);
     const auto second = Isa::load(kPairSecond);
+    const auto one = Isa::broadcast(1.0f);  // every other sum by the pipes that multiply, which have less to do: 5 %
     for_each_index<8>([&](auto pair) __attribute__((always_inline)) {
       const auto x0 = Isa::broadcast(x[2 * pair()]);
       const auto x1 = Isa::broadcast(x[2 * pair() + 1]);
       const auto table = Isa::fma(x1, second, Isa::mul(x0, first));
       for (std::size_t c = 0; c < C; ++c) {
-        p[0][c] = Isa::add(p[0][c], Isa::lookup16(table, index[c].template get<pair()>()));
+        const auto t = Isa::lookup16(table, index[c].template get<pair()>());
+        if constexpr (pair() % 2 == 0) {
+          p[0][c] = Isa::add(p[0][c], t);
+        } else {
+          p[0][c] = Isa::fma(t, one, p[0][c]);
+        }
       }
     });
   } else {
@@ -282,9 +284,7 @@ template <class Isa, std::size_t C>
 }
 
 template <class Isa, DType W, std::size_t C>
-void ternary_f32_one(const TileArgs& a, std::size_t first) noexcept {
-  ColumnRef col[C];
-  fill_columns<Isa, C>(a, first, ternary_state_floats(W), col);
+[[gnu::always_inline]] inline void ternary_f32_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   const auto* x = reinterpret_cast<const float*>(a.x);
   alignas(64) float q[C][Isa::lanes];
   for (std::size_t k = a.k0; k < a.k1; k += kTernaryGroup) {
@@ -309,17 +309,16 @@ void ternary_f32_one(const TileArgs& a, std::size_t first) noexcept {
 /// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
 template <class Isa, DType W, std::size_t MaxT, std::size_t Wide>
 void ternary_f32_tile(const TileArgs& a) noexcept {
-  const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
-  std::size_t c = 0;
-  if (a.tokens == 1) {
-    for (; c + Wide <= columns; c += Wide) ternary_f32_one<Isa, W, Wide>(a, c);
-    for (; c < columns; ++c) ternary_f32_one<Isa, W, 1>(a, c);
-  } else if constexpr (MaxT >= 8) {
-    for_columns<Isa, TernaryInRegisters<Isa, W>::template Block, MaxT, 1>(a, a, ternary_state_floats(W));
-  } else {
-    for (; c + 2 <= columns; c += 2) TernaryInCache<Isa, W>::template columns<2, MaxT>(a, c);
-    for (; c < columns; ++c) TernaryInCache<Isa, W>::template columns<1, MaxT>(a, c);
-  }
+  for_columns<Isa, 2, Wide>(
+      a,
+      ternary_state_floats(W), [&](const auto& col) __attribute__((always_inline)) { ternary_f32_one<Isa, W>(a, col); },
+      [&](const auto& col, Pass) {
+        if constexpr (MaxT >= 8) {
+          for_token_parts<TernaryInRegisters<Isa, W>::template Block, kWidth<decltype(col)>, MaxT>(a, a.tokens, col);
+        } else {
+          TernaryInCache<Isa, W>::template columns<MaxT>(a, col);
+        }
+      });
   if constexpr (has_tail_scale(W)) {
     if (a.k1 == a.K) scale_rows<Isa>(a, ternary_state_floats(W));
   }

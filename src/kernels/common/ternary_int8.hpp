@@ -7,6 +7,7 @@
 
 #include "kernels/common/int8.hpp"
 #include "kernels/common/ternary.hpp"
+#include "kernels/common/ternary_one.hpp"
 
 // Ternary weights on int8 activations, for any Isa. With a scale per 32 activations they go through the int8 tile like
 // every other format. With a scale per token nothing but integer dots happens for 256 elements (tq1_0, tq2_0) or all K
@@ -15,11 +16,21 @@
 namespace nibblas {
 namespace {
 
-/// int8 of bitnet_b158: acc over scaled blocks, y = acc * scale.
-template <class Isa, std::size_t C, std::size_t T, std::size_t Wide>
-void int8_tensor_tile(const TileArgs& a) noexcept {
-  int8_tile<Isa, Ternary<Isa, DType::bitnet_b158>, C, T, Wide>(a);
-  if (a.k1 == a.K) scale_rows<Isa>(a, 1);
+/// int8. bitnet_b158: acc over scaled blocks, y = acc * scale.
+template <class Isa, DType W, std::size_t C, std::size_t T, std::size_t Wide>
+void ternary_int8_tile(const TileArgs& a) noexcept {
+  if constexpr (LooksUpCodes<Isa>) {
+    int8_tile<Isa, Ternary<Isa, W>, C, T, Wide>(a);
+  } else {
+    for_columns<Isa, C, Wide>(
+        a, 1, [&](const auto& col) __attribute__((always_inline)) { ScaledOfOne<Isa, W>::run(a, col); },
+        [&](const auto& col, Pass pass) __attribute__((always_inline)) {
+          int8_many<Isa, Ternary<Isa, W>, T>(a, col, AheadShare(a, pass, kActBlock));
+        });
+  }
+  if constexpr (has_tail_scale(W)) {
+    if (a.k1 == a.K) scale_rows<Isa>(a, 1);
+  }
 }
 
 /// An Isa whose dots take a single token's ternary codes where they lie in a word: a mask each, and no shift.
@@ -153,7 +164,11 @@ void token_tensor_tile(const TileArgs& a) noexcept {
   const std::size_t block = a.k0 / kActBlock;
   const std::size_t blocks = panel_layout(DType::bitnet_b158).blocks(a.k1) - block;
   for (std::size_t t = 0; t < a.tokens; ++t) tile.bias[t] = ternary_bias(a.x, a.tokens, block, blocks, t);
-  for_columns<Isa, TensorToken<Isa>::template Block, MaxT, Wide>(tile, a, 1);
+  for_columns<Isa, 2, Wide>(
+      a, 1, [&](const auto& col) __attribute__((always_inline)) { TensorTokenOfOne<Isa>::run(a, tile.bias[0], col); },
+      [&](const auto& col, Pass) {
+        for_token_parts<TensorToken<Isa>::template Block, kWidth<decltype(col)>, MaxT>(tile, a.tokens, col);
+      });
 }
 
 // ---- a scale per 256: acc = fma(float(isum), d * dx, acc) ----
@@ -170,13 +185,7 @@ struct BlockToken {
       for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
         const std::size_t first = k / kActBlock;
         const ActBlock x = act_block(a.x, a.tokens, first);
-        for (std::size_t c = 0; c < C; ++c) {
-          // What the words of this block do not ask for: the last bytes of that one, in one or two lines.
-          const std::byte* end = col[c].blocks + offset + blocks * kTernaryBlockBytes + kTernaryAhead;
-          if (col[c].column != 0) continue;
-          Isa::prefetch(end);
-          Isa::prefetch(end + layout.block_bytes % kTernaryBlockBytes);
-        }
+        prefetch_block_end<Isa>(col, offset);
         typename Isa::I isum[T][C];
         for (std::size_t t = 0; t < T; ++t) {
           const std::int32_t bias = ternary_bias(a.x, a.tokens, first, blocks, token0 + t);
@@ -200,7 +209,11 @@ struct BlockToken {
 
 template <class Isa, std::size_t MaxT, std::size_t Wide>
 void token_block_tile(const TileArgs& a) noexcept {
-  for_columns<Isa, BlockToken<Isa>::template Block, MaxT, Wide>(a, a, 1);
+  for_columns<Isa, 2, Wide>(
+      a, 1, [&](const auto& col) __attribute__((always_inline)) { BlockTokenOfOne<Isa>::run(a, col); },
+      [&](const auto& col, Pass) {
+        for_token_parts<BlockToken<Isa>::template Block, kWidth<decltype(col)>, MaxT>(a, a.tokens, col);
+      });
 }
 
 }  // namespace
