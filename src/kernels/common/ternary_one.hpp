@@ -144,6 +144,15 @@ template <class Isa, std::size_t C>
     acc[c()] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c()].state);
   });
 }
+/// Scales of a super-block.
+template <class Isa, std::size_t C>
+[[gnu::always_inline]] inline void load_block_scales(const ColumnRef (&col)[C], std::size_t offset,
+                                                     typename Isa::F (&d)[C]) noexcept {
+  constexpr std::size_t codes = panel_layout(DType::tq2_0).block_elems / kActBlock * kTernaryBlockBytes;
+  for_each_index<C>([&](auto c) __attribute__((always_inline)) {
+    d[c()] = Isa::load_f16(col[c()].blocks + offset + codes + col[c()].column * Isa::lanes * 2);
+  });
+}
 template <class Isa, std::size_t C>
 [[gnu::always_inline]] inline void store_state(const ColumnRef (&col)[C], const typename Isa::F (&acc)[C]) noexcept {
   for_each_index<C>([&](auto c) __attribute__((always_inline)) { Isa::store(col[c()].state, acc[c()]); });
@@ -183,10 +192,10 @@ struct BlockTokenOfOne {
       }
       prefetch_block_end<Isa>(col, offset);
       const auto dx = Isa::broadcast(x.token[0].d);
+      typename Isa::F d[C];
+      load_block_scales<Isa>(col, offset, d);
       for_each_index<C>([&](auto c) __attribute__((always_inline)) {
-        const std::byte* scales = col[c()].blocks + offset + blocks * kTernaryBlockBytes;
-        const auto d = Isa::load_f16(scales + col[c()].column * Isa::lanes * 2);
-        acc[c()] = Isa::fma(Isa::to_float(isum[c()]), Isa::mul(d, dx), acc[c()]);
+        acc[c()] = Isa::fma(Isa::to_float(isum[c()]), Isa::mul(d[c()], dx), acc[c()]);
       });
     }
     store_state<Isa>(col, acc);
@@ -204,12 +213,8 @@ struct ScaledOfOne {
     load_state<Isa>(a, col, acc);
     std::size_t offset = 0;
     for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-      BlockScales<Isa> scales[C];
-      if constexpr (!has_tail_scale(W)) {
-        for_each_index<C>([&](auto c) __attribute__((always_inline)) {
-          Ternary<Isa, W>::template scales<0>(col[c()].blocks + offset, col[c()].column, scales[c()]);
-        });
-      }
+      typename Isa::F d[C];
+      if constexpr (!has_tail_scale(W)) load_block_scales<Isa>(col, offset, d);
 #pragma GCC unroll 1
       for (std::size_t b = 0; b < blocks; ++b) {
         const ActBlock x = act_block(a.x, 1, k / kActBlock + b);
@@ -224,7 +229,7 @@ struct ScaledOfOne {
           if constexpr (has_tail_scale(W)) {
             acc[c()] = Isa::fma(sum, dx, acc[c()]);
           } else {
-            acc[c()] = Isa::fma(sum, Isa::mul(scales[c()].scale[0], dx), acc[c()]);
+            acc[c()] = Isa::fma(sum, Isa::mul(d[c()], dx), acc[c()]);
           }
         });
       }
