@@ -103,7 +103,7 @@ void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   }
   if constexpr (layout.block_elems < elems) {
     for (; k < a.k1; k += kActBlock, offset += layout.block_bytes, x += kActBlock, ++sums) {
-      f32_block_step<Isa, Codec, 0, 1>(col, offset, 0, scales, x, sums, acc);
+      f32_block_step<Isa, Codec, 0, 1>(col, offset, std::size_t{0}, scales, x, sums, acc);
     }
   }
   for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c]);
