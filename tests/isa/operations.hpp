@@ -25,11 +25,10 @@ struct IsaOperations {
   void (*fnma)(const float* a, const float* b, const float* c, float* out) noexcept;
   void (*load_f16)(const std::byte* halves, float* out) noexcept;
   void (*load_bf16)(const std::byte* halves, float* out) noexcept;
-  /// Scales, a byte each, of which an instruction set may load 8: the low six bits; signed; a low (high) nibble with
-  /// two bits from the top of another byte.
-  void (*six_bits)(const std::byte* bytes, float* out) noexcept;
+  void (*load_u8)(const std::byte* bytes, float* out) noexcept;
   void (*load_s8)(const std::byte* bytes, float* out) noexcept;
-  void (*six_bits_of_two[2])(const std::byte* low, const std::byte* high, float* out) noexcept;
+  /// 16-bit lanes of lanes * 4 bytes.
+  void (*shift_right16_by)(const std::byte* words, int n, std::byte* out) noexcept;
   /// The dot of 32 codes of each lane, w[8][lanes][4], with x[32], plus bias. By largest code: 15, 31, 63, signed.
   void (*dots[4])(const std::byte* w, const std::byte* x, std::int32_t bias, float* out) noexcept;
   /// The dots of signed codes w[8][lanes][4] with two tokens' x[32], where the instruction set has a way of its own for

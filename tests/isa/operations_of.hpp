@@ -62,27 +62,11 @@ constexpr IsaOperations operations_of() {
   };
   o.load_f16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_f16(p)); };
   o.load_bf16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_bf16(p)); };
-  if constexpr (MakesScaleFloats<Isa>) {
-    o.six_bits = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::six_bits(p)); };
-    o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_s8_float(p)); };
-    o.six_bits_of_two[0] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
-      Isa::store(out, Isa::template six_bits<false>(low, high));
-    };
-    o.six_bits_of_two[1] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
-      Isa::store(out, Isa::template six_bits<true>(low, high));
-    };
-  } else {
-    o.six_bits = [](const std::byte* p, float* out) noexcept {
-      Isa::store(out, Isa::to_float(Isa::bit_and(Isa::load_u8(p), Isa::bytes(63))));
-    };
-    o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::to_float(Isa::load_s8(p))); };
-    o.six_bits_of_two[0] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
-      Isa::store(out, Isa::to_float(Isa::load_u8_or(low, 0, 0x0f, high, 0xc0, 2)));
-    };
-    o.six_bits_of_two[1] = [](const std::byte* low, const std::byte* high, float* out) noexcept {
-      Isa::store(out, Isa::to_float(Isa::load_u8_or(low, 4, 0x0f, high, 0xc0, 2)));
-    };
-  }
+  o.load_u8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, u8_floats<Isa>(p)); };
+  o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, s8_floats<Isa>(p)); };
+  o.shift_right16_by = [](const std::byte* p, int n, std::byte* out) noexcept {
+    Isa::store_words(out, Isa::shift_right16_by(Isa::load_words(p), n));
+  };
   o.dots[0] = dot32<Isa, 15>;
   o.dots[1] = dot32<Isa, 31>;
   o.dots[2] = dot32<Isa, 63>;

@@ -176,25 +176,31 @@ TEST_P(Operations, EveryF16AndBf16) {
   }
 }
 
-TEST_P(Operations, ScalesOfEveryByte) {
+TEST_P(Operations, EveryByte) {
   for (unsigned first = 0; first < 256; first += static_cast<unsigned>(isa.lanes)) {
-    std::byte low[kMaxLanes], high[kMaxLanes];
-    for (unsigned i = 0; i < kMaxLanes; ++i) {
-      low[i] = static_cast<std::byte>(first + i);
-      high[i] = static_cast<std::byte>(37 * (first + i) + 11);
-    }
-    float six[kMaxLanes], s8[kMaxLanes], of_low[kMaxLanes], of_high[kMaxLanes];
-    isa.six_bits(low, six);
+    std::byte low[kMaxLanes];
+    for (unsigned i = 0; i < isa.lanes; ++i) low[i] = static_cast<std::byte>(first + i);
+    float u8[kMaxLanes], s8[kMaxLanes];
+    isa.load_u8(low, u8);
     isa.load_s8(low, s8);
-    isa.six_bits_of_two[0](low, high, of_low);
-    isa.six_bits_of_two[1](low, high, of_high);
     for (unsigned i = 0; i < isa.lanes; ++i) {
       const unsigned l = first + i;
-      const unsigned top = (static_cast<unsigned>(high[i]) & 0xc0) >> 2;
-      EXPECT_EQ(six[i], static_cast<float>(l & 63));
+      EXPECT_EQ(u8[i], static_cast<float>(l));
       EXPECT_EQ(s8[i], static_cast<float>(static_cast<std::int8_t>(l)));
-      EXPECT_EQ(of_low[i], static_cast<float>((l & 15) | top));
-      EXPECT_EQ(of_high[i], static_cast<float>((l >> 4) | top));
+    }
+  }
+}
+
+TEST_P(Operations, ShiftsByARuntimeCount) {
+  for (int n = 0; n < 8; n += 2) {
+    std::byte words[kMaxLanes * 4], out[kMaxLanes * 4];
+    for (std::byte& b : words) b = static_cast<std::byte>(random());
+    isa.shift_right16_by(words, n, out);
+    for (std::size_t i = 0; i < isa.lanes * 4; i += 2) {
+      std::uint16_t in, shifted;
+      std::memcpy(&in, words + i, 2);
+      std::memcpy(&shifted, out + i, 2);
+      EXPECT_EQ(shifted, in >> n);
     }
   }
 }

@@ -53,6 +53,9 @@ struct Isa {
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return _mm256_srli_epi16(a, N);
   }
+  [[gnu::always_inline]] static I shift_right16_by(I a, int n) noexcept {
+    return _mm256_srl_epi16(a, _mm_cvtsi32_si128(n));
+  }
   template <int N>
   [[gnu::always_inline]] static I shift_left16(I a) noexcept {
     return _mm256_slli_epi16(a, N);
@@ -76,14 +79,6 @@ struct Isa {
   /// One unsigned (signed) byte a row.
   [[gnu::always_inline]] static I load_u8(const std::byte* p) noexcept { return _mm256_cvtepu8_epi32(load8(p)); }
   [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept { return _mm256_cvtepi8_epi32(load8(p)); }
-  /// Low bits of two byte vectors of 8, combined before they are widened.
-  [[gnu::always_inline]] static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high,
-                                             int high_mask, int high_shift) noexcept {
-    const __m128i lo = _mm_and_si128(_mm_srli_epi16(load8(low), low_shift), _mm_set1_epi8(static_cast<char>(low_mask)));
-    const __m128i hi =
-        _mm_srli_epi16(_mm_and_si128(load8(high), _mm_set1_epi8(static_cast<char>(high_mask))), high_shift);
-    return _mm256_cvtepu8_epi32(_mm_or_si128(lo, hi));
-  }
 
   // ---- codes to floats ----
   /// float(code - Offset) of the four low or high nibbles of each row.

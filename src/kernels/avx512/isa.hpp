@@ -51,6 +51,9 @@ struct Isa {
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return _mm512_srli_epi16(a, N);
   }
+  [[gnu::always_inline]] static I shift_right16_by(I a, int n) noexcept {
+    return _mm512_srl_epi16(a, _mm_cvtsi32_si128(n));
+  }
   template <int N>
   [[gnu::always_inline]] static I shift_left16(I a) noexcept {
     return _mm512_slli_epi16(a, N);
@@ -77,15 +80,6 @@ struct Isa {
   }
   [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept {
     return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-  }
-  /// Low bits of two byte vectors of 16, combined before they are widened.
-  [[gnu::always_inline]] static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high,
-                                             int high_mask, int high_shift) noexcept {
-    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low));
-    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(high));
-    const __m128i lo = _mm_and_si128(_mm_srli_epi16(a, low_shift), _mm_set1_epi8(static_cast<char>(low_mask)));
-    const __m128i hi = _mm_srli_epi16(_mm_and_si128(b, _mm_set1_epi8(static_cast<char>(high_mask))), high_shift);
-    return _mm512_cvtepu8_epi32(_mm_or_si128(lo, hi));
   }
 
   // ---- codes to floats ----

@@ -6,20 +6,20 @@
 #include "nibblas/panel.hpp"
 
 // A codec knows where a panel block keeps its codes and scales, and nothing of registers or loops: Isa supplies the
-// operations. A *column* is Isa::lanes rows of a panel, `Sub` counts the 32 elements of a block that are asked for, `G`
-// the four of the 32 that make a word.
+// operations. A *column* is Isa::lanes rows of a panel, a *run* is what
+// repeats along a panel: the codes of one are found like those of the next. `Sub` counts the 32 elements of a run that
+// are asked for, `G` the four of the 32 that make a word. `run` counts from `block` on; where blocks are single runs,
+// it goes on into the next ones.
 //
 //   dtype           the format
+//   run_elems       32, 64 or 128
 //   scales_per_32   1, or 2 where a scale covers 16 elements
 //   has_min         a minimum is subtracted (q4_k, q5_k)
 //   max_code        largest unsigned code any byte pattern gives, or -128 for signed codes
 //   offset          what an unsigned code has too much; the dot starts at -offset * sum(x)
 //   word<Sub, G>()  codes of k = 4G .. 4G + 3 of each row, a byte each
+//   Unpacked        what unpack<Isa>(block) makes of a block's scales, once for all sub-blocks and columns
 //   scales<Sub>()   scale (and min) of each row, f32
-//
-// a codec of super-blocks has its scales in two parts as well:
-//   half_scales()   what is the same for the whole block
-//   scales<Sub>()   with that
 //
 // and a codec of nibbles says where they are before they are masked:
 //   raw<Sub, G>()   the word they are in, in the low or high nibbles of its bytes:
@@ -32,6 +32,28 @@ template <class Isa>
 struct BlockScales {
   typename Isa::F scale[2];
   typename Isa::F min;
+};
+
+template <class Isa>
+[[gnu::always_inline]] inline void load_halves(const std::byte* halves, float (&out)[kPanelRows]) noexcept {
+  for (std::size_t r = 0; r < kPanelRows; r += Isa::lanes) Isa::store(out + r, Isa::load_f16(halves + 2 * r));
+}
+
+/// The f16 scales of 16 rows at Offset.
+template <std::size_t Offset>
+struct RowScales {
+  alignas(64) float d[kPanelRows];
+
+  template <class Isa>
+  [[gnu::always_inline]] void unpack(const std::byte* block) noexcept {
+    load_halves<Isa>(block + Offset, d);
+  }
+};
+
+/// Of formats whose scales are used as they lie.
+struct NothingUnpacked {
+  template <class Isa>
+  [[gnu::always_inline]] void unpack(const std::byte*) noexcept {}
 };
 
 /// An Isa that shifts bytes takes the high nibbles without a mask.
@@ -47,31 +69,34 @@ concept InsertsBits = requires(typename Isa::I v) {
   Isa::insert_high(v, v);
 };
 
-/// An Isa that makes floats of the k-quants' scales in its own way.
+/// One unsigned byte a row, as a float. An Isa with a way of its own may load 8 bytes: there are scales behind.
 template <class Isa>
-concept MakesScaleFloats = requires(const std::byte* p) {
-  Isa::six_bits(p);
-};
-
-/// An Isa to which the conversion of f16 is dear has it once a super-block.
+[[gnu::always_inline]] inline typename Isa::F u8_floats(const std::byte* p) noexcept {
+  if constexpr (requires { Isa::load_u8_float(p); }) {
+    return Isa::load_u8_float(p);
+  } else {
+    return Isa::to_float(Isa::load_u8(p));
+  }
+}
+/// One signed byte a row.
 template <class Isa>
-concept KeepsHalves = Isa::keeps_halves;
-
-/// The f16 scale and minimum of a super-block, as f32.
-template <class Isa>
-struct HalfScales {
-  typename Isa::F d;
-  typename Isa::F dmin;
-};
+[[gnu::always_inline]] inline typename Isa::F s8_floats(const std::byte* p) noexcept {
+  if constexpr (requires { Isa::load_s8_float(p); }) {
+    return Isa::load_s8_float(p);
+  } else {
+    return Isa::to_float(Isa::load_s8(p));
+  }
+}
 
 /// The blocks have no scales: a row's one scale is in the panel's tail and comes in at the end.
 constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_bytes != 0; }
 
 /// word<Sub, G>() of a codec of nibbles.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
-[[gnu::always_inline]] inline typename Isa::I nibble_word(const std::byte* block, std::size_t column) noexcept {
+[[gnu::always_inline]] inline typename Isa::I nibble_word(const std::byte* block, auto run,
+                                                          std::size_t column) noexcept {
   constexpr bool high = Codec::template high<Sub, G>();
-  auto v = Codec::template raw<Sub, G>(block, column);
+  auto v = Codec::template raw<Sub, G>(block, run, column);
   if constexpr (ShiftsBytes<Isa>) {
     return Isa::template nibbles<high>(v);
   } else {
@@ -82,13 +107,13 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G>
 
 /// float(code - offset) of elements 4G .. 4G + 3 of the 32.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
-[[gnu::always_inline]] inline void float_codes(const std::byte* block, std::size_t column,
+[[gnu::always_inline]] inline void float_codes(const std::byte* block, auto run, std::size_t column,
                                                typename Isa::F (&w)[4]) noexcept {
   if constexpr (requires { Codec::template high<Sub, G>(); }) {
     Isa::template nibble_floats<Codec::template high<Sub, G>(), Codec::offset>(
-        Codec::template raw<Sub, G>(block, column), w);
+        Codec::template raw<Sub, G>(block, run, column), w);
   } else {
-    Isa::template byte_floats<Codec::max_code, Codec::offset>(Codec::template word<Sub, G>(block, column), w);
+    Isa::template byte_floats<Codec::max_code, Codec::offset>(Codec::template word<Sub, G>(block, run, column), w);
   }
 }
 

@@ -6,42 +6,49 @@
 namespace nibblas {
 namespace {
 
-/// Scale and minimum of q4_k's and q5_k's super-block. `scales`: the panel's 12 x 16 bytes, then 16 f16 d, 16 f16 dmin.
-template <class Isa>
-[[gnu::always_inline]] inline HalfScales<Isa> k_half_scales(const std::byte* scales, std::size_t column) noexcept {
-  const std::byte* d = scales + 12 * kPanelRows + column * Isa::lanes * 2;
-  return {Isa::load_f16(d), Isa::load_f16(d + 2 * kPanelRows)};
-}
+/// The 6-bit scales and minima of a block of q4_k or q5_k, a byte each. In the block, 12 bytes of each row: the low six
+/// bits of four scales and of four minima, whose upper two bits belong to four more, of which the rest follows as
+/// nibbles.
+template <std::size_t Offset>
+struct KScales {
+  alignas(64) std::byte scale[8][kPanelRows];
+  alignas(64) std::byte min[8][kPanelRows];
+  float d[kPanelRows];
+  float dmin[kPanelRows];
 
-/// Scale and minimum of sub-block Sub.
-template <class Isa, std::size_t Sub>
-[[gnu::always_inline]] inline void k_scales(const std::byte* scales, std::size_t column, const HalfScales<Isa>& half,
-                                            BlockScales<Isa>& s) noexcept {
-  const auto at = [&](std::size_t i) { return scales + i * kPanelRows + column * Isa::lanes; };
-  typename Isa::F sc;
-  typename Isa::F m;
-  if constexpr (MakesScaleFloats<Isa> && Sub < 4) {
-    sc = Isa::six_bits(at(Sub));
-    m = Isa::six_bits(at(Sub + 4));
-  } else if constexpr (MakesScaleFloats<Isa>) {
-    sc = Isa::template six_bits<false>(at(Sub + 4), at(Sub - 4));
-    m = Isa::template six_bits<true>(at(Sub + 4), at(Sub));
-  } else if constexpr (Sub < 4) {
-    sc = Isa::to_float(Isa::bit_and(Isa::load_u8(at(Sub)), Isa::bytes(63)));
-    m = Isa::to_float(Isa::bit_and(Isa::load_u8(at(Sub + 4)), Isa::bytes(63)));
-  } else {
-    sc = Isa::to_float(Isa::load_u8_or(at(Sub + 4), 0, 0x0f, at(Sub - 4), 0xc0, 2));
-    m = Isa::to_float(Isa::load_u8_or(at(Sub + 4), 4, 0x0f, at(Sub), 0xc0, 2));
+  template <class Isa>
+  [[gnu::always_inline]] void unpack(const std::byte* block) noexcept {
+    constexpr std::size_t four = 4 * kPanelRows;
+    constexpr std::size_t step = sizeof(typename Isa::I);
+    const std::byte* scales = block + Offset;
+    for (std::size_t i = 0; i < four; i += step) {
+      const auto s = Isa::load_words(scales + i);
+      const auto m = Isa::load_words(scales + four + i);
+      const auto rest = Isa::load_words(scales + 2 * four + i);
+      const auto upper = [](typename Isa::I v) __attribute__((always_inline)) {
+        return Isa::bit_and(Isa::template shift_right16<2>(v), Isa::bytes(0x30));
+      };
+      Isa::store_words(&scale[0][0] + i, Isa::bit_and(s, Isa::bytes(0x3f)));
+      Isa::store_words(&min[0][0] + i, Isa::bit_and(m, Isa::bytes(0x3f)));
+      Isa::store_words(&scale[4][0] + i, Isa::and_or(rest, Isa::bytes(0x0f), upper(s)));
+      Isa::store_words(&min[4][0] + i, Isa::and_or(Isa::template shift_right16<4>(rest), Isa::bytes(0x0f), upper(m)));
+    }
+    load_halves<Isa>(scales + 3 * four, d);
+    load_halves<Isa>(scales + 3 * four + 2 * kPanelRows, dmin);
   }
-  s.scale[0] = Isa::mul(half.d, sc);
-  s.min = Isa::mul(half.dmin, m);
-}
 
-/// The word whose nibbles are elements 4G .. 4G + 3 of sub-block Sub: sub-blocks 2j and 2j + 1 are the low and high
-/// ones of the same 8 words.
-template <class Isa, std::size_t Sub, std::size_t G>
-[[gnu::always_inline]] inline typename Isa::I k_nibbles(const std::byte* block, std::size_t column) noexcept {
-  return Isa::load_words(block + (Sub / 2 * 8 + G) * 64 + column * Isa::lanes * 4);
+  template <class Isa>
+  [[gnu::always_inline]] void get(std::size_t sub, std::size_t column, BlockScales<Isa>& s) const noexcept {
+    const std::size_t row = column * Isa::lanes;
+    s.scale[0] = Isa::mul(Isa::load(d + row), u8_floats<Isa>(scale[sub] + row));
+    s.min = Isa::mul(Isa::load(dmin + row), u8_floats<Isa>(min[sub] + row));
+  }
+};
+
+/// The word whose nibbles are elements 4G .. 4G + 3 of the two sub-blocks of a run: the low and the high ones.
+template <class Isa, std::size_t G>
+[[gnu::always_inline]] inline typename Isa::I k_nibbles(const std::byte* block, auto run, std::size_t column) noexcept {
+  return Isa::load_words(block + (8 * run + G) * 64 + column * Isa::lanes * 4);
 }
 
 }  // namespace

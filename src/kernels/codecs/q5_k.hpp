@@ -9,47 +9,55 @@ namespace {
 template <class Isa>
 struct Q5_K {
   static constexpr DType dtype = DType::q5_k;
+  static constexpr std::size_t run_elems = 64;
+  using Unpacked = KScales<40 * 64>;
   static constexpr std::size_t scales_per_32 = 1;
   static constexpr bool has_min = true;
   static constexpr int max_code = 31;
   static constexpr int offset = 0;
 
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
-    auto low = k_nibbles<Isa, Sub, G>(block, column);
-    if constexpr (InsertsBits<Isa>) {
-      const auto bits = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
-      if constexpr (Sub % 2 == 0) {
-        return Isa::bit_and(Isa::insert_high(low, Isa::template shift8<-static_cast<int>(Sub)>(bits)), Isa::bytes(31));
-      } else {
-        return Isa::bit_and(Isa::insert_low(low, Isa::template shift8<4 - static_cast<int>(Sub)>(bits)),
-                            Isa::bytes(31));
-      }
-    }
-    if constexpr (Sub % 2 != 0) low = Isa::template shift_right16<4>(low);
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
+    auto low = k_nibbles<Isa, G>(block, run, column);
+    if constexpr (InsertsBits<Isa>) return inserted<Sub>(low, block + (32 + G) * 64 + column * Isa::lanes * 4, run);
+    if constexpr (Sub != 0) low = Isa::template shift_right16<4>(low);
     const auto high = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
-    return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high));
-  }
-  [[gnu::always_inline]] static HalfScales<Isa> half_scales(const std::byte* block, std::size_t column) noexcept {
-    return k_half_scales<Isa>(block + 40 * 64, column);
+    return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high, run));
   }
   template <std::size_t Sub>
-  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, const HalfScales<Isa>& half,
+  [[gnu::always_inline]] static void scales(const std::byte*, const Unpacked& unpacked, auto run, std::size_t column,
                                             BlockScales<Isa>& s) noexcept {
-    k_scales<Isa, Sub>(block + 40 * 64, column, half, s);
-  }
-  template <std::size_t Sub>
-  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
-    scales<Sub>(block, column, half_scales(block, column), s);
+    unpacked.template get<Isa>(2 * run + Sub, column, s);
   }
 
  private:
-  /// Bit Sub of every byte, moved to bit 4.
+  /// word() of an Isa that inserts bits: bit 2 run + Sub goes to bit 0 and is inserted above the low nibble, or to bit
+  /// 4 and the high nibble is inserted below it.
   template <std::size_t Sub>
-  [[gnu::always_inline]] static typename Isa::I fifth_bit(typename Isa::I h) noexcept {
-    if constexpr (Sub < 4) h = Isa::template shift_left16<4 - static_cast<int>(Sub)>(h);
-    if constexpr (Sub > 4) h = Isa::template shift_right16<static_cast<int>(Sub) - 4>(h);
-    return Isa::bit_and(h, Isa::bytes(16));
+  [[gnu::always_inline]] static typename Isa::I inserted(typename Isa::I nibbles, const std::byte* bits,
+                                                         auto run) noexcept {
+    constexpr int to = Sub == 0 ? 0 : 4;
+    auto high = Isa::load_words(bits);
+    if constexpr (requires { run.value; }) {
+      high = Isa::template shift8<to - static_cast<int>(2 * run.value + Sub)>(high);
+    } else {
+      high = Isa::shift_right16_by(high, static_cast<int>(2 * run + Sub) - to);
+    }
+    return Isa::bit_and(Sub == 0 ? Isa::insert_high(nibbles, high) : Isa::insert_low(nibbles, high), Isa::bytes(31));
+  }
+
+  /// Bit 2 run + Sub of every byte, moved to bit 4.
+  template <std::size_t Sub>
+  [[gnu::always_inline]] static typename Isa::I fifth_bit(typename Isa::I h, auto run) noexcept {
+    if constexpr (requires { run.value; }) {
+      constexpr int left = 4 - static_cast<int>(2 * run.value + Sub);
+      if constexpr (left > 0) h = Isa::template shift_left16<left>(h);
+      if constexpr (left < 0) h = Isa::template shift_right16<-left>(h);
+      return Isa::bit_and(h, Isa::bytes(16));
+    } else {
+      h = Isa::shift_right16_by(h, static_cast<int>(2 * run));
+      return Isa::bit_and(Isa::template shift_left16<4 - static_cast<int>(Sub)>(h), Isa::bytes(16));
+    }
   }
 };
 

@@ -9,18 +9,23 @@ namespace {
 template <class Isa>
 struct Q8_0 {
   static constexpr DType dtype = DType::q8_0;
+  static constexpr std::size_t run_elems = 32;
+  using Unpacked = NothingUnpacked;
   static constexpr std::size_t scales_per_32 = 1;
   static constexpr bool has_min = false;
   static constexpr int max_code = -128;  // signed
   static constexpr int offset = Isa::signed_offset;
 
+  static constexpr std::size_t kBlock = panel_layout(dtype).block_bytes;
+
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
-    return Isa::from_signed(Isa::load_words(block + G * 64 + column * Isa::lanes * 4));
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
+    return Isa::from_signed(Isa::load_words(block + run * kBlock + G * 64 + column * Isa::lanes * 4));
   }
   template <std::size_t Sub>
-  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
-    s.scale[0] = Isa::load_f16(block + 8 * 64 + column * Isa::lanes * 2);
+  [[gnu::always_inline]] static void scales(const std::byte* block, const Unpacked&, auto run, std::size_t column,
+                                            BlockScales<Isa>& s) noexcept {
+    s.scale[0] = Isa::load_f16(block + run * kBlock + 8 * 64 + column * Isa::lanes * 2);
   }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/codecs/codec.hpp"
 
 // The ternary panel: word j of each row holds k = 16j + 4g + i in bits 2g of byte i, as code = w + 1. A 3 is corrupt
@@ -52,30 +54,34 @@ static_assert(panel_layout(DType::tq1_0).id == panel_layout(DType::tq2_0).id);
 template <class Isa, DType T>
 struct Ternary {
   static constexpr DType dtype = T;
+  static constexpr std::size_t run_elems = 32;
+  using Unpacked = std::conditional_t<has_tail_scale(T), NothingUnpacked, RowScales<16 * 64>>;
   static constexpr std::size_t scales_per_32 = 1;
   static constexpr bool has_min = false;
   static constexpr int max_code = kTernaryMaxCode;
   static constexpr int offset = 1;
 
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, std::size_t column) noexcept {
-    return ternary_codes<Isa, G % 4>(four_words<Sub, G>(block, column));
+  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
+    return ternary_codes<Isa, G % 4>(four_words<Sub, G>(block, run, column));
   }
   /// word() less offset.
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I centred_word(const std::byte* block,
+  [[gnu::always_inline]] static typename Isa::I centred_word(const std::byte* block, auto run,
                                                              std::size_t column) noexcept requires LooksUpCodes<Isa> {
-    return Isa::template ternary_code<G % 4, offset>(four_words<Sub, G>(block, column));
+    return Isa::template ternary_code<G % 4, offset>(four_words<Sub, G>(block, run, column));
   }
   template <std::size_t Sub>
-  [[gnu::always_inline]] static void scales(const std::byte* block, std::size_t column, BlockScales<Isa>& s) noexcept {
-    if constexpr (!has_tail_scale(T)) s.scale[0] = Isa::load_f16(block + 16 * 64 + column * Isa::lanes * 2);
+  [[gnu::always_inline]] static void scales(const std::byte*, const Unpacked& unpacked, std::size_t, std::size_t column,
+                                            BlockScales<Isa>& s) noexcept {
+    if constexpr (!has_tail_scale(T)) s.scale[0] = Isa::load(unpacked.d + column * Isa::lanes);
   }
 
  private:
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I four_words(const std::byte* block, std::size_t column) noexcept {
-    return Isa::load_words(block + (2 * Sub + G / 4) * 64 + column * Isa::lanes * 4);
+  [[gnu::always_inline]] static typename Isa::I four_words(const std::byte* block, auto run,
+                                                           std::size_t column) noexcept {
+    return Isa::load_words(block + (2 * run + G / 4) * 64 + column * Isa::lanes * 4);
   }
 };
 

@@ -15,23 +15,22 @@
 namespace nibblas {
 namespace {
 
-/// Where 32 elements of a run of blocks are.
+/// Sub-block Sub + 32 elements of a run, or of the runs after it.
 template <class Codec, std::size_t Sub>
-[[gnu::always_inline]] inline const std::byte* block_of(const ColumnRef& col, std::size_t offset) noexcept {
-  constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  return col.blocks + offset + Sub / (layout.block_elems / kActBlock) * layout.block_bytes;
-}
+constexpr std::size_t kSubOfRun = Sub % (Codec::run_elems / kActBlock);
 template <class Codec, std::size_t Sub>
-constexpr std::size_t kSubInBlock = Sub % (panel_layout(Codec::dtype).block_elems / kActBlock);
+constexpr std::size_t kRunsOn = Sub / (Codec::run_elems / kActBlock);
 
 /// Elements 4G .. 4G + 3 of sub-block Sub join the columns' chains.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_word(const ColumnRef (&col)[C], std::size_t offset, const float* x,
+[[gnu::always_inline]] inline void f32_block_word(const ColumnRef (&col)[C], std::size_t offset, auto run,
+                                                  const float* x,
                                                   typename Isa::F (&p)[Codec::scales_per_32][C]) noexcept {
   constexpr std::size_t words = 8 / Codec::scales_per_32;
   for (std::size_t c = 0; c < C; ++c) {
     typename Isa::F w[4];
-    float_codes<Isa, Codec, kSubInBlock<Codec, Sub>, G>(block_of<Codec, Sub>(col[c], offset), col[c].column, w);
+    float_codes<Isa, Codec, kSubOfRun<Codec, Sub>, G>(col[c].blocks + offset, run + kRunsOn<Codec, Sub>, col[c].column,
+                                                      w);
     auto& chain = p[G / words][c];
     if constexpr (G % words == 0) chain = Isa::zero();
     for (std::size_t i = 0; i < 4; ++i) chain = Isa::fma(Isa::broadcast(x[i]), w[i], chain);
@@ -40,10 +39,11 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
 
 /// Word G of U sub-blocks.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t U, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_words(const ColumnRef (&col)[C], std::size_t offset, const float* x,
+[[gnu::always_inline]] inline void f32_block_words(const ColumnRef (&col)[C], std::size_t offset, auto run,
+                                                   const float* x,
                                                    typename Isa::F (&p)[U][Codec::scales_per_32][C]) noexcept {
   for_each_index<U>([&](auto u) __attribute__((always_inline)) {
-    f32_block_word<Isa, Codec, Sub + u(), G>(col, offset, x + u * kActBlock + 4 * G, p[u]);
+    f32_block_word<Isa, Codec, Sub + u(), G>(col, offset, run, x + u * kActBlock + 4 * G, p[u]);
   });
 }
 
@@ -51,16 +51,18 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t U,
 /// x serves all columns. Each scale's sum is a chain of fmas that wait for each other, so there are U * C of them at
 /// once.
 template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_step(const ColumnRef (&col)[C], std::size_t offset, const float* x,
+[[gnu::always_inline]] inline void f32_block_step(const ColumnRef (&col)[C], std::size_t offset, auto run,
+                                                  const UnpackedScales<Isa, Codec, C>& scales, const float* x,
                                                   const float* sums, typename Isa::F (&acc)[C]) noexcept {
   typename Isa::F p[U][Codec::scales_per_32][C];
-  for_each_index<8>([&](auto g)
-                        __attribute__((always_inline)) { f32_block_words<Isa, Codec, Sub, g()>(col, offset, x, p); });
+  for_each_index<8>([&](auto g) __attribute__((always_inline)) {
+    f32_block_words<Isa, Codec, Sub, g()>(col, offset, run, x, p);
+  });
   for_each_index<U>([&](auto u) __attribute__((always_inline)) {
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
-      Codec::template scales<kSubInBlock<Codec, Sub + u()>>(block_of<Codec, Sub + u()>(col[c], offset), col[c].column,
-                                                            s);
+      Codec::template scales<kSubOfRun<Codec, Sub + u()>>(col[c].blocks + offset, *scales.of[c],
+                                                          run + kRunsOn<Codec, Sub + u()>, col[c].column, s);
       for (std::size_t part = 0; part < Codec::scales_per_32; ++part) {
         acc[c] = Isa::fma(s.scale[part], p[u][part][c], acc[c]);
       }
@@ -69,34 +71,40 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
   });
 }
 
-template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_ahead(const ColumnRef (&col)[C], std::size_t offset) noexcept {
-  for_each_index<U>([&](auto u) __attribute__((always_inline)) {
-    const auto block = static_cast<std::size_t>(block_of<Codec, Sub + u()>(col[0], offset) - col[0].blocks);
-    prefetch_part<Isa, Codec, kSubInBlock<Codec, Sub + u()>>(col, block);
-  });
-}
-
 template <class Isa, class Codec, std::size_t C>
 void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  constexpr std::size_t subs = layout.block_elems / kActBlock;
+  constexpr std::size_t subs = Codec::run_elems / kActBlock;
   constexpr std::size_t U = C >= 4 ? 1 : 4;  // 4 columns x 2 was 10 % slower than x 1, 2 x 4 a fifth faster than 2 x 1
-  constexpr std::size_t run = std::max(U, subs);
+  constexpr std::size_t step = std::max(U, subs);
+  constexpr std::size_t elems = std::max<std::size_t>(step * kActBlock, layout.block_elems);
   const auto* x = reinterpret_cast<const float*>(a.x);
+  const float* sums = x + a.K + a.k0 / kActBlock;
+  x += a.k0;
   typename Isa::F acc[C];
   for (std::size_t c = 0; c < C; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
+  UnpackedScales<Isa, Codec, C> scales;
   std::size_t offset = 0;
   std::size_t k = a.k0;
-  for (; k + run * kActBlock <= a.k1; k += run * kActBlock, offset += run / subs * layout.block_bytes) {
-    for_each_index<run / U>([&](auto i) __attribute__((always_inline)) {
-      f32_block_ahead<Isa, Codec, i() * U, U>(col, offset);
-      f32_block_step<Isa, Codec, i() * U, U>(col, offset, x + k + i * U * kActBlock, x + a.K + k / kActBlock + i * U,
-                                             acc);
-    });
+  for (; k + elems <= a.k1; k += elems, offset += elems / layout.block_elems * layout.block_bytes) {
+    scales.unpack(col, offset);
+#pragma GCC unroll 1
+    for (std::size_t run = 0; run < elems / Codec::run_elems; run += step / subs) {
+      for_each_index<step / U>([&](auto i) __attribute__((always_inline)) {
+        for_each_index<U>([&](auto u) __attribute__((always_inline)) {
+          constexpr std::size_t sub = i * U + u;
+          prefetch_part<Isa, Codec, kSubOfRun<Codec, sub>>(col, offset, run + kRunsOn<Codec, sub>);
+        });
+        f32_block_step<Isa, Codec, i() * U, U>(col, offset, run, scales, x, sums, acc);
+        x += U * kActBlock;
+        sums += U;
+      });
+    }
   }
-  for (; k < a.k1; k += kActBlock, offset += layout.block_bytes) {  // blocks of 32 that do not fill a run
-    if constexpr (subs == 1) f32_block_step<Isa, Codec, 0, 1>(col, offset, x + k, x + a.K + k / kActBlock, acc);
+  if constexpr (layout.block_elems < elems) {
+    for (; k < a.k1; k += kActBlock, offset += layout.block_bytes, x += kActBlock, ++sums) {
+      f32_block_step<Isa, Codec, 0, 1>(col, offset, 0, scales, x, sums, acc);
+    }
   }
   for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c]);
 }
@@ -146,13 +154,14 @@ void f32_block_tokens(const FloatBlock<Isa, C>& b, const FloatTokens& a) noexcep
 
 /// Elements 32 Sub .. 32 Sub + 31 of a block, decoded.
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
-[[gnu::always_inline]] inline void decode_floats(const ColumnRef (&col)[C], std::size_t offset,
+[[gnu::always_inline]] inline void decode_floats(const ColumnRef (&col)[C], std::size_t offset, auto run,
+                                                 const UnpackedScales<Isa, Codec, C>& scales,
                                                  FloatBlock<Isa, C>& b) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
-    Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, b.s[c]);
+    Codec::template scales<Sub>(col[c].blocks + offset, *scales.of[c], run, col[c].column, b.s[c]);
     for_each_index<8>([&](auto g) __attribute__((always_inline)) {
       typename Isa::F w[4];
-      float_codes<Isa, Codec, Sub, g()>(col[c].blocks + offset, col[c].column, w);
+      float_codes<Isa, Codec, Sub, g()>(col[c].blocks + offset, run, col[c].column, w);
       for (std::size_t i = 0; i < 4; ++i) b.w[4 * g + i][c] = w[i];
     });
   }
@@ -165,13 +174,13 @@ void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahe
       by_tokens<MaxT>([](auto t) { return &f32_block_tokens<Isa, Codec::scales_per_32, Codec::has_min, C, t()>; });
   constexpr std::size_t max_parts = (tile_tokens(Compute::f32) + MaxT - 1) / MaxT;
   FloatTokens tokens[max_parts];
-  typename decltype(functions)::value_type run[max_parts];
+  typename decltype(functions)::value_type take_up[max_parts];
 
   const TokenParts<MaxT> parts{a.tokens};
   const auto* x = reinterpret_cast<const float*>(a.x);
   for (std::size_t i = 0; i < parts.count; ++i) {
     const std::size_t t0 = parts.begin(i);
-    run[i] = functions[parts.size(i) - 1];
+    take_up[i] = functions[parts.size(i) - 1];
     tokens[i] = {x + a.k0 * a.tokens + t0, x + (a.K + a.k0 / kActBlock) * a.tokens + t0, a.tokens, {}};
     for (std::size_t c = 0; c < C; ++c) tokens[i].state[c] = col[c].state + t0 * kPanelRows;
   }
@@ -180,15 +189,17 @@ void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahe
       for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
     }
   }
+  UnpackedScales<Isa, Codec, C> scales;
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
-      prefetch_part<Isa, Codec, sub()>(col, offset);
+    scales.unpack(col, offset);
+    for_each_sub<Codec>([&](auto run, auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset, run);
       ahead.template step<Isa>();
       FloatBlock<Isa, C> b;
-      decode_floats<Isa, Codec, sub()>(col, offset, b);
+      decode_floats<Isa, Codec, sub()>(col, offset, run, scales, b);
       for (std::size_t i = 0; i < parts.count; ++i) {
-        run[i](b, tokens[i]);
+        take_up[i](b, tokens[i]);
         tokens[i].x += kActBlock * a.tokens;
         tokens[i].sums += a.tokens;
       }

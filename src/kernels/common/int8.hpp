@@ -45,15 +45,15 @@ requires(Codec::offset == 8 && requires(typename Isa::I v) {
 
 /// Code word G of the 32 as `accumulate` takes it.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
-[[gnu::always_inline]] inline typename Isa::I code_word(const std::byte* block, std::size_t column) noexcept {
+[[gnu::always_inline]] inline typename Isa::I code_word(const std::byte* block, auto run, std::size_t column) noexcept {
   if constexpr (kCentres16<Isa, Codec>) {
-    return Isa::template centred16<Codec::template high<Sub, G>()>(Codec::template raw<Sub, G>(block, column));
-  } else if constexpr (requires { Codec::template centred_word<Sub, G>(block, column); }) {
-    return Codec::template centred_word<Sub, G>(block, column);
+    return Isa::template centred16<Codec::template high<Sub, G>()>(Codec::template raw<Sub, G>(block, run, column));
+  } else if constexpr (requires { Codec::template centred_word<Sub, G>(block, run, column); }) {
+    return Codec::template centred_word<Sub, G>(block, run, column);
   } else if constexpr (CentresCodes<Isa> && Codec::offset != 0) {
-    return Isa::template centred<Codec::offset>(Codec::template word<Sub, G>(block, column));
+    return Isa::template centred<Codec::offset>(Codec::template word<Sub, G>(block, run, column));
   } else {
-    return Codec::template word<Sub, G>(block, column);
+    return Codec::template word<Sub, G>(block, run, column);
   }
 }
 
@@ -207,36 +207,11 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
   });
 }
 
-/// The f16 scales of C columns' super-blocks, if this Isa and Codec keep them.
-template <class Isa, class Codec, std::size_t C>
-struct KeptHalves {
-  static constexpr bool kept = KeepsHalves<Isa> && requires(const std::byte* p) {
-    Codec::half_scales(p, std::size_t{0});
-  };
-  HalfScales<Isa> half[kept ? C : 1];
-
-  /// At the beginning of a super-block.
-  [[gnu::always_inline]] void load(const ColumnRef (&col)[C], std::size_t offset) noexcept {
-    if constexpr (kept) {
-      for (std::size_t c = 0; c < C; ++c) half[c] = Codec::half_scales(col[c].blocks + offset, col[c].column);
-    }
-  }
-  template <std::size_t Sub>
-  [[gnu::always_inline]] void scales(const ColumnRef& col, std::size_t c, std::size_t offset,
-                                     BlockScales<Isa>& s) const noexcept {
-    if constexpr (kept) {
-      Codec::template scales<Sub>(col.blocks + offset, col.column, half[c], s);
-    } else {
-      Codec::template scales<Sub>(col.blocks + offset, col.column, s);
-    }
-  }
-};
-
-/// One token, 32 elements, C of the columns: each code is decoded and used up at once, a broadcast of x
+/// One token, 32 elements, C columns: each code is decoded and used up at once, a broadcast of x
 /// serves them all.
-template <class Isa, class Codec, std::size_t Sub, std::size_t C, class Halves>
-[[gnu::always_inline]] inline void accumulate_one(const ColumnRef* col, std::size_t offset, const ActBlock& x,
-                                                  const Halves& halves, std::size_t first,
+template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+[[gnu::always_inline]] inline void accumulate_one(const ColumnRef* col, std::size_t offset, auto run,
+                                                  const typename Codec::Unpacked* const* unpacked, const ActBlock& x,
                                                   typename Isa::F* acc) noexcept {
   constexpr std::size_t words = 8 / Codec::scales_per_32;
   for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
@@ -247,52 +222,54 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C, class Halves>
       const auto xw = x_word<Isa, g>(x.codes);
       for (std::size_t c = 0; c < C; ++c) {
         const ColumnRef& r = col[c];
-        dots[c].template step<static_cast<int>(step())>(Codec::template word<Sub, g>(r.blocks + offset, r.column), xw);
+        dots[c].template step<static_cast<int>(step())>(Codec::template word<Sub, g>(r.blocks + offset, run, r.column),
+                                                        xw);
       }
     });
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
-      halves.template scales<Sub>(col[c], first + c, offset, s);
+      Codec::template scales<Sub>(col[c].blocks + offset, *unpacked[c], run, col[c].column, s);
       add_dot<part(), Isa, Codec, false>(dots[c], x.token[0], s, acc[c]);
     }
   });
 }
 
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
-[[gnu::always_inline]] inline void decode(const ColumnRef* col, std::size_t offset,
+[[gnu::always_inline]] inline void decode(const ColumnRef* col, std::size_t offset, auto run,
+                                          const typename Codec::Unpacked* const* unpacked,
                                           DecodedColumns<Isa, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-      d.w[g][c] = code_word<Isa, Codec, Sub, g()>(col[c].blocks + offset, col[c].column);
+      d.w[g][c] = code_word<Isa, Codec, Sub, g()>(col[c].blocks + offset, run, col[c].column);
     });
-    Codec::template scales<Sub>(col[c].blocks + offset, col[c].column, d.s[c]);
+    Codec::template scales<Sub>(col[c].blocks + offset, *unpacked[c], run, col[c].column, d.s[c]);
   }
 }
 
-/// One token: C columns stream side by side. Four columns at once hide the dots' latency of the simple formats. The
-/// scales of the others are as much work as the dots: two at once (q4_k on AVX2: 89 against 70 GOP/s from L2), or,
-/// where a panel is one column, one after the other (q5_k on AVX-512: 130 against 87).
+/// One token: C columns stream side by side. Four at once hide the dots' latency of the simple formats. The scales of
+/// the others are as much work as the dots: a panel's columns from each of two streams (q6_k on AVX-512 from L2: 92
+/// against 62 GB/s one after the other; q4_k on AVX2 45 against 41).
 template <class Isa, class Codec, std::size_t C>
 void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   constexpr bool simple = layout.block_elems == kActBlock || (Isa::lanes == 4 && Codec::max_code == 3);
-  constexpr std::size_t together = simple ? std::min<std::size_t>(C, 4) : C >= 4 ? 2 : 1;
+  constexpr std::size_t together = simple ? std::min<std::size_t>(C, 4) : std::min<std::size_t>(C, 32 / Isa::lanes);
   typename Isa::F acc[C][1][1];
   for (std::size_t c = 0; c < C; ++c) acc[c][0][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
-  KeptHalves<Isa, Codec, C> halves;
+  UnpackedScales<Isa, Codec, C> scales;
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    halves.load(col, offset);
-    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
-      prefetch_part<Isa, Codec, sub()>(col, offset);
-      const ActBlock x = act_block(a.x, 1, k / kActBlock + sub);
+    scales.unpack(col, offset);
+    for_each_sub<Codec, true>([&](auto run, auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset, run);
+      const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
 #pragma GCC unroll 1
       for (std::size_t c = 0; c < C; c += together) {
         if constexpr (together > 1) {
-          accumulate_one<Isa, Codec, sub(), together>(col + c, offset, x, halves, c, &acc[c][0][0]);
+          accumulate_one<Isa, Codec, sub(), together>(col + c, offset, run, scales.of + c, x, &acc[c][0][0]);
         } else {
           DecodedColumns<Isa, 1> d;
-          decode<Isa, Codec, sub(), 1>(col + c, offset, d);
+          decode<Isa, Codec, sub(), 1>(col + c, offset, run, scales.of + c, d);
           accumulate<Isa, Codec, 1, 1>(d, x.codes, x.token, acc[c]);
         }
       }
@@ -329,19 +306,21 @@ void int8_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahead) n
       for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state + t * kPanelRows, Isa::zero());
     }
   }
+  UnpackedScales<Isa, Codec, C> scales;
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
-    for_each_sub<Codec>([&](auto sub) __attribute__((always_inline)) {
-      prefetch_part<Isa, Codec, sub()>(col, offset);
+    scales.unpack(col, offset);
+    for_each_sub<Codec>([&](auto run, auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset, run);
       ahead.template step<Isa>();
       DecodedColumns<Isa, C> d;
-      decode<Isa, Codec, sub(), C>(col, offset, d);
+      decode<Isa, Codec, sub(), C>(col, offset, run, scales.of, d);
       if constexpr (PairsTokens<Isa>) {
         for (std::size_t g = 0; g < 8; g += 2) {
           for (std::size_t c = 0; c < C; ++c) Isa::pair_words(d.w[g][c], d.w[g + 1][c]);
         }
       }
-      const ActBlock x = act_block(a.x, tokens, k / kActBlock + sub);
+      const ActBlock x = act_block(a.x, tokens, k / kActBlock + sub_index<Codec>(run, sub));
       std::size_t t = 0;
       for (; t + T <= tokens; t += T) accumulate_state<Isa, Codec, C, T>(d, x, t, col);
       if constexpr (T > 1) {

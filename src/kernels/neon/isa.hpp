@@ -40,7 +40,6 @@ struct PairTable {
 
 struct Operations {
   static constexpr std::size_t lanes = 4;
-  static constexpr bool keeps_halves = true;
 
   // ---- floats: one per row ----
   using F = float32x4_t;
@@ -99,6 +98,9 @@ struct Operations {
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return vreinterpretq_s32_u16(vshrq_n_u16(vreinterpretq_u16_s32(a), N));
   }
+  [[gnu::always_inline]] static I shift_right16_by(I a, int n) noexcept {
+    return vreinterpretq_s32_u16(vshlq_u16(vreinterpretq_u16_s32(a), vdupq_n_s16(static_cast<std::int16_t>(-n))));
+  }
   template <int N>
   [[gnu::always_inline]] static I shift_left16(I a) noexcept {
     return vreinterpretq_s32_u16(vshlq_n_u16(vreinterpretq_u16_s32(a), N));
@@ -151,19 +153,10 @@ struct Operations {
   }
   [[gnu::always_inline]] static I zero_int() noexcept { return vdupq_n_s32(0); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return vcvtq_f32_s32(a); }
-
-  // ---- scales of the k-quants: a byte a row, and the three after it are in the block too ----
-  /// The low six bits.
-  [[gnu::always_inline]] static F six_bits(const std::byte* p) noexcept {
-    const uint32x4_t mantissa = vdupq_n_u32(63);
-    return unsigned_float(vbslq_u32(mantissa, spread(load8(p)), vdupq_n_u32(kInteger)));
-  }
-  /// Four low bits from a low or high nibble, two from the top of another byte.
-  template <bool HighNibble>
-  [[gnu::always_inline]] static F six_bits(const std::byte* low, const std::byte* high) noexcept {
-    const uint8x8_t top = vshr_n_u8(load8(high), 6);
-    const uint8x8_t nibble = HighNibble ? vshr_n_u8(load8(low), 4) : load8(low);
-    return unsigned_float(vorrq_u32(spread(vsli_n_u8(nibble, top, 4)), vdupq_n_u32(kInteger)));
+  /// One unsigned (signed) byte a row as a float; 8 bytes are loaded.
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
+    return vsubq_f32(vreinterpretq_f32_u32(vorrq_u32(spread(load8(p)), vdupq_n_u32(kInteger))),
+                     vdupq_n_f32(8388608.0f));
   }
   [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
     const uint32x4_t bits = veorq_u32(spread(load8(p)), vdupq_n_u32(kInteger + 128));
@@ -213,9 +206,6 @@ struct Operations {
   /// 2^23 + n as bits of a float, for n < 2^23: a subtraction is cheaper than the conversion of an integer, which takes
   /// two slots of one pipe.
   static constexpr std::uint32_t kInteger = std::bit_cast<std::uint32_t>(8388608.0f);
-  [[gnu::always_inline]] static F unsigned_float(uint32x4_t bits) noexcept {
-    return vsubq_f32(vreinterpretq_f32_u32(bits), vdupq_n_f32(8388608.0f));
-  }
   /// The first four bytes, a lane each: a table's index past its end gives 0.
   [[gnu::always_inline]] static uint32x4_t spread(uint8x8_t v) noexcept {
     static constexpr std::uint8_t index[16] = {0, 255, 255, 255, 1, 255, 255, 255, 2, 255, 255, 255, 3, 255, 255, 255};

@@ -60,6 +60,9 @@ struct Isa {
   [[gnu::always_inline]] static I shift_right16(I a) noexcept {
     return cast<I>(shift_right(cast<U16>(a), N));
   }
+  [[gnu::always_inline]] static I shift_right16_by(I a, int n) noexcept {
+    return cast<I>(shift_right(cast<U16>(a), n));
+  }
   template <int N>
   [[gnu::always_inline]] static I shift_left16(I a) noexcept {
     return cast<I>(shift_left(cast<U16>(a), N));
@@ -81,11 +84,6 @@ struct Isa {
   }
   [[gnu::always_inline]] static I load_s8(const std::byte* p) noexcept {
     return Target::widen(reinterpret_cast<const std::int8_t*>(p));
-  }
-  /// Low bits of two byte vectors, combined.
-  [[gnu::always_inline]] static I load_u8_or(const std::byte* low, int low_shift, int low_mask, const std::byte* high,
-                                             int high_mask, int high_shift) noexcept {
-    return (shift_right(load_u8(low), low_shift) & I(low_mask)) | shift_right(load_u8(high) & I(high_mask), high_shift);
   }
   [[gnu::always_inline]] static I broadcast32(const std::int32_t* p) noexcept { return I(*p); }
 
