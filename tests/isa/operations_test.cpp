@@ -176,7 +176,7 @@ TEST_P(Operations, EveryF16AndBf16) {
   }
 }
 
-TEST_P(Operations, ScalesOfEveryByte) {
+TEST_P(Operations, EveryByte) {
   for (unsigned first = 0; first < 256; first += static_cast<unsigned>(isa.lanes)) {
     std::byte bytes[kMaxLanes];
     for (unsigned i = 0; i < kMaxLanes; ++i) bytes[i] = static_cast<std::byte>(first + i);

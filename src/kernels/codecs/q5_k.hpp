@@ -19,13 +19,10 @@ struct Q5_K {
   template <std::size_t Sub, std::size_t G>
   [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
     auto low = k_nibbles<Isa, G>(block, run, column);
+    if constexpr (InsertsBits<Isa>) return inserted<Sub>(low, block + (32 + G) * 64 + column * Isa::lanes * 4, run);
+    if constexpr (Sub != 0) low = Isa::template shift_right16<4>(low);
     const auto high = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
-    if constexpr (InsertsBits<Isa>) {
-      return Isa::bit_and(with_fifth_bit<Sub>(low, high, run), Isa::bytes(31));
-    } else {
-      if constexpr (Sub != 0) low = Isa::template shift_right16<4>(low);
-      return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high, run));
-    }
+    return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high, run));
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte*, const Unpacked& unpacked, auto run, std::size_t column,
@@ -34,20 +31,21 @@ struct Q5_K {
   }
 
  private:
-  /// The low (Sub 0) or high nibbles, and bit 2 run + Sub of `bits` above them.
+  /// word() of an Isa that inserts bits: bit 2 run + Sub goes to bit 0 and is inserted above the low nibble, or to bit
+  /// 4 and the high nibble is inserted below it.
   template <std::size_t Sub>
-  [[gnu::always_inline]] static typename Isa::I with_fifth_bit(typename Isa::I nibbles, typename Isa::I bits,
-                                                               auto run) noexcept {
+  [[gnu::always_inline]] static typename Isa::I inserted(typename Isa::I nibbles, const std::byte* bits,
+                                                         auto run) noexcept {
+    constexpr int to = Sub == 0 ? 0 : 4;
+    auto high = Isa::load_words(bits);
     if constexpr (requires { run.value; }) {
-      constexpr int bit = static_cast<int>(2 * run.value + Sub);
-      if constexpr (Sub == 0) return Isa::insert_high(nibbles, Isa::template shift8<-bit>(bits));
-      if constexpr (Sub == 1) return Isa::insert_low(nibbles, Isa::template shift8<4 - bit>(bits));
+      high = Isa::template shift8<to - static_cast<int>(2 * run.value + Sub)>(high);
     } else {
-      bits = Isa::shift_right16_by(bits, static_cast<int>(2 * run));
-      if constexpr (Sub == 0) return Isa::insert_high(nibbles, bits);
-      if constexpr (Sub == 1) return Isa::insert_low(nibbles, Isa::template shift8<3>(bits));
+      high = Isa::shift_right16_by(high, static_cast<int>(2 * run + Sub) - to);
     }
+    return Isa::bit_and(Sub == 0 ? Isa::insert_high(nibbles, high) : Isa::insert_low(nibbles, high), Isa::bytes(31));
   }
+
   /// Bit 2 run + Sub of every byte, moved to bit 4.
   template <std::size_t Sub>
   [[gnu::always_inline]] static typename Isa::I fifth_bit(typename Isa::I h, auto run) noexcept {

@@ -207,7 +207,7 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
   });
 }
 
-/// One token, 32 elements, C of the columns: each code is decoded and used up at once, a broadcast of x
+/// One token, 32 elements, C columns: each code is decoded and used up at once, a broadcast of x
 /// serves them all.
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
 [[gnu::always_inline]] inline void accumulate_one(const ColumnRef* col, std::size_t offset, auto run,
@@ -248,12 +248,14 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
 
 /// One token: C columns stream side by side. Four at once hide the dots' latency of the simple formats. The scales of
 /// the others are as much work as the dots: a panel's columns from each of two streams (q6_k on AVX-512 from L2: 92
-/// against 62 GB/s one after the other; q4_k on AVX2 45 against 41).
+/// against 62 GB/s one after the other; q4_k on AVX2 45 against 41); of columns of four rows, two (more do not fit the
+/// registers: q6_k on Neoverse N1, modelled, 0.62 cycles a byte with eight against 0.25).
 template <class Isa, class Codec, std::size_t C>
 void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   constexpr bool simple = layout.block_elems == kActBlock || (Isa::lanes == 4 && Codec::max_code == 3);
-  constexpr std::size_t together = simple ? std::min<std::size_t>(C, 4) : std::min<std::size_t>(C, 32 / Isa::lanes);
+  constexpr std::size_t together =
+      simple ? std::min<std::size_t>(C, 4) : std::min<std::size_t>(C, Isa::lanes == 4 ? 2 : 32 / Isa::lanes);
   typename Isa::F acc[C][1][1];
   for (std::size_t c = 0; c < C; ++c) acc[c][0][0] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
   UnpackedScales<Isa, Codec, C> scales;

@@ -156,7 +156,8 @@ struct Operations {
 
   // ---- scales, a byte a row; what they are part of goes on for three bytes more ----
   [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
-    return unsigned_float(vorrq_u32(spread(load8(p)), vdupq_n_u32(kInteger)));
+    return vsubq_f32(vreinterpretq_f32_u32(vorrq_u32(spread(load8(p)), vdupq_n_u32(kInteger))),
+                     vdupq_n_f32(8388608.0f));
   }
   [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
     const uint32x4_t bits = veorq_u32(spread(load8(p)), vdupq_n_u32(kInteger + 128));
@@ -206,9 +207,6 @@ struct Operations {
   /// 2^23 + n as bits of a float, for n < 2^23: a subtraction is cheaper than the conversion of an integer, which takes
   /// two slots of one pipe.
   static constexpr std::uint32_t kInteger = std::bit_cast<std::uint32_t>(8388608.0f);
-  [[gnu::always_inline]] static F unsigned_float(uint32x4_t bits) noexcept {
-    return vsubq_f32(vreinterpretq_f32_u32(bits), vdupq_n_f32(8388608.0f));
-  }
   /// The first four bytes, a lane each: a table's index past its end gives 0.
   [[gnu::always_inline]] static uint32x4_t spread(uint8x8_t v) noexcept {
     static constexpr std::uint8_t index[16] = {0, 255, 255, 255, 1, 255, 255, 255, 2, 255, 255, 255, 3, 255, 255, 255};
