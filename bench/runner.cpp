@@ -141,7 +141,7 @@ CaseResult Runner::run(const Case& c) {
   const auto limits =
       std::find_if(limits_.begin(), limits_.end(), [&](const Limits& l) { return l.threads == c.threads; });
   out.outcome = Outcome::timed;
-  out.limit_isa = peak_for(*limits, c.kernel->needs).isa;
+  out.limit_isa = peak_for(*limits, c.kernel->needs, c.compute).isa;
   out.speed = speed(c.M, c.source->N, c.source->K, weight_bytes(c.source->dtype, c.source->N, c.source->K, c.packed),
                     out.seconds, limit_gops(*limits, c.kernel->needs, c.compute), limits->dram_gbs);
   gops_[{c.kernel, c.threads, c.M}] = out.speed.gops;

@@ -54,8 +54,13 @@ struct V {
 }  // namespace
 
 extern const LimitIsa kLimitAvx2;
-constinit const LimitIsa kLimitAvx2{
-    "avx2", "vfmadd ymm", "vpmaddubsw + vpaddw ymm", CpuFeatures{}.with(CpuFeature::avx2).with(CpuFeature::fma), f32,
-    int8,   read_any<V>};
+constinit const LimitIsa kLimitAvx2{"avx2",
+                                    "vfmadd ymm",
+                                    "vpmaddubsw + vpaddw ymm",
+                                    CpuFeatures{}.with(CpuFeature::avx2).with(CpuFeature::fma),
+                                    CpuFeatures{}.with(CpuFeature::avx2).with(CpuFeature::fma),
+                                    f32,
+                                    int8,
+                                    read_any<V>};
 
 }  // namespace nibblas::bench

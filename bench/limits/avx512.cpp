@@ -56,8 +56,13 @@ struct V {
 }  // namespace
 
 extern const LimitIsa kLimitAvx512;
-constinit const LimitIsa kLimitAvx512{
-    "avx512", "vfmadd zmm", "vpdpbusd zmm", CpuFeatures{}.with(CpuFeature::avx512f).with(CpuFeature::avx512vnni),
-    f32,      int8,         read_any<V>};
+constinit const LimitIsa kLimitAvx512{"avx512",
+                                      "vfmadd zmm",
+                                      "vpdpbusd zmm",
+                                      CpuFeatures{}.with(CpuFeature::avx512f).with(CpuFeature::avx512vnni),
+                                      CpuFeatures{}.with(CpuFeature::avx512f),
+                                      f32,
+                                      int8,
+                                      read_any<V>};
 
 }  // namespace nibblas::bench

@@ -23,6 +23,7 @@ double int8(std::uint64_t rounds, std::int32_t* sink) noexcept {
 
 extern const LimitIsa kLimitDotprod;
 constinit const LimitIsa kLimitDotprod{
-    "dotprod", "fmla v.4s", "sdot v.4s", CpuFeatures{}.with(CpuFeature::dotprod), neon_f32<Local>, int8, read_any<V>};
+    "dotprod",     "fmla v.4s",     "sdot v.4s", CpuFeatures{}.with(CpuFeature::dotprod),
+    CpuFeatures{}, neon_f32<Local>, int8,        read_any<V>};
 
 }  // namespace nibblas::bench

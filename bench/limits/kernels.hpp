@@ -25,6 +25,7 @@ struct LimitIsa {
   const char* f32_how;   ///< the instructions of the f32 peak
   const char* int8_how;  ///< the instructions of the int8 peak
   CpuFeatures needs;
+  CpuFeatures f32_needs;  ///< of them, those of the f32 peak: what a kernel in f32 is compared with
   /// Runs `rounds` rounds out of registers and returns the number of operations: a multiplication and an addition
   /// count one each. Something that depends on all of them goes to *sink.
   double (*f32)(std::uint64_t rounds, float* sink) noexcept;

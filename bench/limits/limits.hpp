@@ -17,6 +17,7 @@ struct IsaPeak {
   std::string f32_how;
   std::string int8_how;
   CpuFeatures needs;
+  CpuFeatures f32_needs;  ///< of them, those of the f32 peak
   double f32_gops = 0;
   double int8_gops = 0;
 };
@@ -34,7 +35,7 @@ struct Limits {
 Result<std::vector<Limits>> measure_limits(const CpuInfo& cpu, const std::vector<std::size_t>& thread_counts);
 
 /// The peak that bounds a kernel which needs `kernel_needs`: the best ISA that it could use.
-const IsaPeak& peak_for(const Limits& limits, CpuFeatures kernel_needs) noexcept;
+const IsaPeak& peak_for(const Limits& limits, CpuFeatures kernel_needs, Compute compute) noexcept;
 double limit_gops(const Limits& limits, CpuFeatures kernel_needs, Compute compute) noexcept;
 
 }  // namespace nibblas::bench

@@ -101,8 +101,8 @@ Result<std::vector<Limits>> measure_limits(const CpuInfo& cpu, const std::vector
     for (const LimitIsa* isa : limit_isas()) {
       if (!cpu.features.includes(isa->needs)) continue;
       best = isa;
-      limits.peaks.push_back({isa->name, isa->f32_how, isa->int8_how, isa->needs, peak_gops(isa->f32, threads),
-                              peak_gops(isa->int8, threads)});
+      limits.peaks.push_back({isa->name, isa->f32_how, isa->int8_how, isa->needs, isa->f32_needs,
+                              peak_gops(isa->f32, threads), peak_gops(isa->int8, threads)});
     }
     measure_dram(*best, buffer, limits);
     all.push_back(std::move(limits));
@@ -110,16 +110,16 @@ Result<std::vector<Limits>> measure_limits(const CpuInfo& cpu, const std::vector
   return all;
 }
 
-const IsaPeak& peak_for(const Limits& limits, CpuFeatures kernel_needs) noexcept {
+const IsaPeak& peak_for(const Limits& limits, CpuFeatures kernel_needs, Compute compute) noexcept {
   const IsaPeak* best = &limits.peaks.front();
   for (const IsaPeak& p : limits.peaks) {
-    if (kernel_needs.includes(p.needs)) best = &p;
+    if (kernel_needs.includes(compute == Compute::f32 ? p.f32_needs : p.needs)) best = &p;
   }
   return *best;
 }
 
 double limit_gops(const Limits& limits, CpuFeatures kernel_needs, Compute compute) noexcept {
-  const IsaPeak& peak = peak_for(limits, kernel_needs);
+  const IsaPeak& peak = peak_for(limits, kernel_needs, compute);
   return compute == Compute::f32 ? peak.f32_gops : peak.int8_gops;
 }
 

@@ -24,7 +24,7 @@ double int8(std::uint64_t rounds, std::int32_t* sink) noexcept {
 }  // namespace
 
 extern const LimitIsa kLimitNeon;
-constinit const LimitIsa kLimitNeon{"neon",          "fmla v.4s", "smlal v.8h", CpuFeatures{},
-                                    neon_f32<Local>, int8,        read_any<V>};
+constinit const LimitIsa kLimitNeon{"neon",        "fmla v.4s",     "smlal v.8h", CpuFeatures{},
+                                    CpuFeatures{}, neon_f32<Local>, int8,         read_any<V>};
 
 }  // namespace nibblas::bench

@@ -56,7 +56,7 @@ struct V {
 }  // namespace
 
 extern const LimitIsa kLimitSse2;
-constinit const LimitIsa kLimitSse2{"sse2", "mulps + addps xmm", "pmaddwd + paddd xmm", CpuFeatures{}, f32,
-                                    int8,   read_any<V>};
+constinit const LimitIsa kLimitSse2{
+    "sse2", "mulps + addps xmm", "pmaddwd + paddd xmm", CpuFeatures{}, CpuFeatures{}, f32, int8, read_any<V>};
 
 }  // namespace nibblas::bench

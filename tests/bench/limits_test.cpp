@@ -16,7 +16,10 @@ Limits made_limits() {
   const CpuFeatures avx2 = CpuFeatures{}.with(CpuFeature::avx2).with(CpuFeature::fma);
   const CpuFeatures vnni = CpuFeatures{}.with(CpuFeature::avx512f).with(CpuFeature::avx512vnni);
   Limits l;
-  l.peaks = {{"base", "", "", {}, 10, 20}, {"avx2", "", "", avx2, 100, 200}, {"avx512", "", "", vnni, 1000, 2000}};
+  const CpuFeatures avx512f = CpuFeatures{}.with(CpuFeature::avx512f);
+  l.peaks = {{"base", "", "", {}, {}, 10, 20},
+             {"avx2", "", "", avx2, avx2, 100, 200},
+             {"avx512", "", "", vnni, avx512f, 1000, 2000}};
   return l;
 }
 
@@ -24,12 +27,15 @@ TEST(Limits, AreThoseOfTheKernelsOwnIsaAndType) {
   const Limits l = made_limits();
   const CpuFeatures avx2 = CpuFeatures{}.with(CpuFeature::avx).with(CpuFeature::fma).with(CpuFeature::avx2);
   const CpuFeatures avx512 = avx2.with(CpuFeature::avx512f).with(CpuFeature::avx512bw).with(CpuFeature::avx512vnni);
-  EXPECT_EQ(peak_for(l, {}).isa, "base");
-  EXPECT_EQ(peak_for(l, CpuFeatures{}.with(CpuFeature::avx2)).isa, "base") << "avx2 without fma";
+  EXPECT_EQ(peak_for(l, {}, Compute::f32).isa, "base");
+  EXPECT_EQ(peak_for(l, CpuFeatures{}.with(CpuFeature::avx2), Compute::int8).isa, "base") << "avx2 without fma";
   EXPECT_EQ(limit_gops(l, avx2, Compute::f32), 100);
   EXPECT_EQ(limit_gops(l, avx2, Compute::int8), 200);
   EXPECT_EQ(limit_gops(l, avx512, Compute::int8_token), 2000);
   EXPECT_EQ(limit_gops(l, avx512, Compute::f32), 1000);
+  const CpuFeatures without_vnni = avx512.without(CpuFeature::avx512vnni);
+  EXPECT_EQ(peak_for(l, without_vnni, Compute::f32).isa, "avx512");
+  EXPECT_EQ(peak_for(l, without_vnni, Compute::int8).isa, "avx2");
 }
 
 TEST(Limits, PeaksCountTheirOperations) {
