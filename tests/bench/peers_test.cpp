@@ -216,7 +216,7 @@ TEST(Runner, RunsItsPeersOnEachCase) {
   const auto list = make_cases(options, registry, nullptr);
   ASSERT_TRUE(list.ok());
   Limits limits;
-  limits.peaks = {{"base", "", "", {}, 100, 200}};
+  limits.peaks = {{"base", "", "", {}, {}, 100, 200}};
   Rivals rivals = make_rivals(options);
   rivals.peers.push_back(std::make_unique<FakePeer>(std::vector<std::string>{"slow"}));
   rivals.peers.push_back(std::make_unique<FakePeer>(std::vector<std::string>{"fast"}));

@@ -28,7 +28,7 @@ RunOptions small_run() {
 std::vector<Limits> made_limits() {
   Limits l;
   l.dram_gbs = 10;
-  l.peaks = {{"base", "", "", {}, 100, 200}};
+  l.peaks = {{"base", "", "", {}, {}, 100, 200}};
   return {l};
 }
 
