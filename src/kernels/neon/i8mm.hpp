@@ -29,22 +29,20 @@ struct I8mm : Dotprod {
   /// `Dots` of four rows, for two tokens.
   template <class Dots>
   struct PairDots {
-    Dots rows01;  ///< both of token 0, then both of token 1
+    Dots rows01;  ///< row 0 with both tokens, then row 1
     Dots rows23;
     [[gnu::always_inline]] void start() noexcept {
       rows01.start(zero_int());
       rows23.start(zero_int());
     }
     [[gnu::always_inline]] void step(I w01, I w23, int8x16_t x) noexcept {
-      rows01.sum = vmmlaq_s32(rows01.sum, x, vreinterpretq_s8_s32(w01));
-      rows23.sum = vmmlaq_s32(rows23.sum, x, vreinterpretq_s8_s32(w23));
+      rows01.sum = vmmlaq_s32(rows01.sum, vreinterpretq_s8_s32(w01), x);
+      rows23.sum = vmmlaq_s32(rows23.sum, vreinterpretq_s8_s32(w23), x);
     }
     template <std::size_t Token>
     [[gnu::always_inline]] Dots token() const noexcept {
-      const int64x2_t low = vreinterpretq_s64_s32(rows01.sum);
-      const int64x2_t high = vreinterpretq_s64_s32(rows23.sum);
       Dots out;
-      out.sum = vreinterpretq_s32_s64(Token == 0 ? vzip1q_s64(low, high) : vzip2q_s64(low, high));
+      out.sum = Token == 0 ? vuzp1q_s32(rows01.sum, rows23.sum) : vuzp2q_s32(rows01.sum, rows23.sum);
       return out;
     }
   };
