@@ -78,7 +78,7 @@ Status check_packed(std::span<const PackedWeights> packed) noexcept {
 Status check_overlap(const MatrixView& y, std::size_t count, std::size_t stride) noexcept {
   if (count <= 1 || y.rows == 0 || y.cols == 0) return {};
   const bool stacked = stride >= (y.rows - 1) * y.stride + y.cols;
-  const bool interleaved = stride >= y.cols && stride <= y.stride / count;
+  const bool interleaved = stride >= y.cols && (count - 1) * stride + y.cols <= y.stride;
   if (stacked || interleaved) return {};
   return error(StatusCode::invalid_argument, "Y: ", count, " products of ", y.rows, " x ", y.cols, ", ", stride,
                " elements apart, overlap");

@@ -53,9 +53,11 @@ Status invalid(const Parts&... why) noexcept {
 
 /// Payload of N x K in 16-row panels; the shape is already checked.
 Result<std::size_t> panels_payload(DType dtype, std::size_t N, std::size_t K) noexcept {
-  const std::size_t panel = panel_layout(dtype).panel_bytes(K);
+  // The bytes of a panel wrap before those of a row of the file do.
+  const bool long_rows = K > kMaxElements;
+  const std::size_t panel = long_rows ? 0 : panel_layout(dtype).panel_bytes(K);
   const std::size_t panels = panel_count(N);
-  if (panel != 0 && panels > (SIZE_MAX >> 1) / panel) {
+  if (long_rows || (panel != 0 && panels > (SIZE_MAX >> 1) / panel)) {
     return error(StatusCode::shape_mismatch, "packed size of ", N, " x ", K, " overflows");
   }
   return panels * panel;

@@ -89,7 +89,9 @@ class NIBBLAS_API Activations {
 NIBBLAS_API Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& context) noexcept;
 
 /// Y[M x N] = X[M x K] * W[N x K]^T. Y is overwritten, and untouched on error. M = 0 or N = 0: no-op; K = 0: zeros.
-/// Errors: shape_mismatch, buffer_too_small, unsupported, invalid_argument, out_of_memory.
+/// Y must share no memory with W, X or the workspace, which is not checked: any of them may be read after parts of Y
+/// are written. Errors: shape_mismatch, buffer_too_small, unsupported, invalid_argument, out_of_memory, not_found (no
+/// such provider), invalid_data (a packed image of another layout version).
 NIBBLAS_API Status matmul(const WeightView& W, ConstMatrixView X, MatrixView Y, Context& context,
                           const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Status matmul(const PackedWeights& W, ConstMatrixView X, MatrixView Y, Context& context,

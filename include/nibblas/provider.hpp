@@ -15,7 +15,7 @@ struct Availability {
   std::string reason;  ///< why not; empty when usable
 };
 
-/// A named set of kernels. Built-in ones have priority 0 (scalar), 50-59 (xsimd), 100 and more (hand-tuned). A provider
+/// A named set of kernels. Built-in ones have priority 0 (scalar), 80-99 (xsimd), 100 and more (hand-tuned). A provider
 /// must outlive every registry it is added to.
 class NIBBLAS_API KernelProvider {
  public:

@@ -152,6 +152,11 @@ TEST_F(Batched, ErrorsLeaveYAlone) {
   bad.Y.stride = 2 * 16;  // room for two interleaved heads, not three
   bad.y_stride = 16;
   EXPECT_EQ(refused(bad), StatusCode::invalid_argument);
+  bad.count = 2;  // the first and the third of three
+  bad.Y = {h.y.data(), 4, 16, 3 * 16};
+  bad.y_stride = 2 * 16;
+  EXPECT_EQ(matmul_batched(bad, context).code(), StatusCode::ok);
+  poison(h.y.data(), h.y.size());
   bad = h.stack;
   bad.x_stride = SIZE_MAX / 2;
   EXPECT_EQ(refused(bad), StatusCode::invalid_argument);

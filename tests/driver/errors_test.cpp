@@ -145,6 +145,8 @@ TEST_F(Errors, LongestSumOfInt8Token) {
   const std::string named = "K = " + std::to_string(K);
   refused(gemv(view, x, {y.data(), 1}, context), StatusCode::unsupported, {named, std::to_string(limit)});
   refused(workspace_size(view, 1, context).status(), StatusCode::unsupported, {named});
+  EXPECT_NE(explain(view, 1, context).find("refused: "), std::string::npos);
+  EXPECT_EQ(explain(W, 1, context).find("refused: "), std::string::npos);
   const Result<PackedWeights> packed = PackedWeights::pack(view, context);
   ASSERT_TRUE(packed) << packed.status().message();
   refused(gemv(*packed, x, {y.data(), 1}, context), StatusCode::unsupported, {named});
@@ -156,6 +158,10 @@ TEST_F(Errors, SizesThatOverflow) {
   }
   refused(packed_bytes(DType::q4_0, SIZE_MAX / 2, 64).status(), StatusCode::shape_mismatch, {"64"});
   refused(packed_bytes(DType::tq1_0, SIZE_MAX / 60, 256).status(), StatusCode::shape_mismatch, {"overflow"});
+  for (const std::size_t K : {std::size_t{1} << 58, (std::size_t{1} << 58) + 1, SIZE_MAX / 64 + 1}) {
+    refused(packed_bytes(DType::f32, 1, K).status(), StatusCode::shape_mismatch, {"overflow"});
+  }
+  refused(packed_bytes(DType::q8_0, 1, 1085102592571150112).status(), StatusCode::shape_mismatch, {"overflow"});
   refused(packed_bytes(DType::q4_0, 16, 33).status(), StatusCode::shape_mismatch, {"33", "32"});
   refused(matmul(W, {p.x.data(), std::size_t{1} << 60, 64}, Y, context), StatusCode::invalid_argument, {"overflow"});
 }

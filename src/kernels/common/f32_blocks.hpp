@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "kernels/codecs/codec.hpp"
 #include "kernels/common/walk.hpp"
@@ -15,22 +16,20 @@
 namespace nibblas {
 namespace {
 
-/// Sub-block Sub + 32 elements of a run, or of the runs after it.
+/// Where sub-block Sub of 32 elements is, counted from the start of a block.
 template <class Codec, std::size_t Sub>
 constexpr std::size_t kSubOfRun = Sub % (Codec::run_elems / kActBlock);
 template <class Codec, std::size_t Sub>
-constexpr std::size_t kRunsOn = Sub / (Codec::run_elems / kActBlock);
+using RunOf = std::integral_constant<std::size_t, Sub / (Codec::run_elems / kActBlock)>;
 
 /// Elements 4G .. 4G + 3 of sub-block Sub join the columns' chains.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_word(const ColumnRef (&col)[C], std::size_t offset, auto run,
-                                                  const float* x,
+[[gnu::always_inline]] inline void f32_block_word(const ColumnRef (&col)[C], std::size_t offset, const float* x,
                                                   typename Isa::F (&p)[Codec::scales_per_32][C]) noexcept {
   constexpr std::size_t words = 8 / Codec::scales_per_32;
   for (std::size_t c = 0; c < C; ++c) {
     typename Isa::F w[4];
-    float_codes<Isa, Codec, kSubOfRun<Codec, Sub>, G>(col[c].blocks + offset, run + kRunsOn<Codec, Sub>, col[c].column,
-                                                      w);
+    float_codes<Isa, Codec, kSubOfRun<Codec, Sub>, G>(col[c].blocks + offset, RunOf<Codec, Sub>{}, col[c].column, w);
     auto& chain = p[G / words][c];
     if constexpr (G % words == 0) chain = Isa::zero();
     for (std::size_t i = 0; i < 4; ++i) chain = Isa::fma(Isa::broadcast(x[i]), w[i], chain);
@@ -39,11 +38,10 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
 
 /// Word G of U sub-blocks.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t U, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_words(const ColumnRef (&col)[C], std::size_t offset, auto run,
-                                                   const float* x,
+[[gnu::always_inline]] inline void f32_block_words(const ColumnRef (&col)[C], std::size_t offset, const float* x,
                                                    typename Isa::F (&p)[U][Codec::scales_per_32][C]) noexcept {
   for_each_index<U>([&](auto u) __attribute__((always_inline)) {
-    f32_block_word<Isa, Codec, Sub + u(), G>(col, offset, run, x + u * kActBlock + 4 * G, p[u]);
+    f32_block_word<Isa, Codec, Sub + u(), G>(col, offset, x + u * kActBlock + 4 * G, p[u]);
   });
 }
 
@@ -51,18 +49,17 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t U,
 /// x serves all columns. Each scale's sum is a chain of fmas that wait for each other, so there are U * C of them at
 /// once.
 template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_step(const ColumnRef (&col)[C], std::size_t offset, auto run,
+[[gnu::always_inline]] inline void f32_block_step(const ColumnRef (&col)[C], std::size_t offset,
                                                   const UnpackedScales<Isa, Codec, C>& scales, const float* x,
                                                   const float* sums, typename Isa::F (&acc)[C]) noexcept {
   typename Isa::F p[U][Codec::scales_per_32][C];
-  for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-    f32_block_words<Isa, Codec, Sub, g()>(col, offset, run, x, p);
-  });
+  for_each_index<8>([&](auto g)
+                        __attribute__((always_inline)) { f32_block_words<Isa, Codec, Sub, g()>(col, offset, x, p); });
   for_each_index<U>([&](auto u) __attribute__((always_inline)) {
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
       Codec::template scales<kSubOfRun<Codec, Sub + u()>>(col[c].blocks + offset, *scales.of[c],
-                                                          run + kRunsOn<Codec, Sub + u()>, col[c].column, s);
+                                                          RunOf<Codec, Sub + u()>{}, col[c].column, s);
       for (std::size_t part = 0; part < Codec::scales_per_32; ++part) {
         acc[c] = Isa::fma(s.scale[part], p[u][part][c], acc[c]);
       }
@@ -74,10 +71,8 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
 template <class Isa, class Codec, std::size_t C>
 void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  constexpr std::size_t subs = Codec::run_elems / kActBlock;
   constexpr std::size_t U = C >= 4 ? 1 : 4;  // 4 columns x 2 was 10 % slower than x 1, 2 x 4 a fifth faster than 2 x 1
-  constexpr std::size_t step = std::max(U, subs);
-  constexpr std::size_t elems = std::max<std::size_t>(step * kActBlock, layout.block_elems);
+  constexpr std::size_t elems = std::max<std::size_t>(U * kActBlock, layout.block_elems);
   const auto* x = reinterpret_cast<const float*>(a.x);
   const float* sums = x + a.K + a.k0 / kActBlock;
   x += a.k0;
@@ -88,22 +83,19 @@ void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   std::size_t k = a.k0;
   for (; k + elems <= a.k1; k += elems, offset += elems / layout.block_elems * layout.block_bytes) {
     scales.unpack(col, offset);
-#pragma GCC unroll 1
-    for (std::size_t run = 0; run < elems / Codec::run_elems; run += step / subs) {
-      for_each_index<step / U>([&](auto i) __attribute__((always_inline)) {
-        for_each_index<U>([&](auto u) __attribute__((always_inline)) {
-          constexpr std::size_t sub = i * U + u;
-          prefetch_part<Isa, Codec, kSubOfRun<Codec, sub>>(col, offset, run + kRunsOn<Codec, sub>);
-        });
-        f32_block_step<Isa, Codec, i() * U, U>(col, offset, run, scales, x, sums, acc);
-        x += U * kActBlock;
-        sums += U;
+    for_each_index<elems / kActBlock / U>([&](auto i) __attribute__((always_inline)) {
+      for_each_index<U>([&](auto u) __attribute__((always_inline)) {
+        constexpr std::size_t sub = i * U + u;
+        prefetch_part<Isa, Codec, kSubOfRun<Codec, sub>>(col, offset, RunOf<Codec, sub>{});
       });
-    }
+      f32_block_step<Isa, Codec, i() * U, U>(col, offset, scales, x, sums, acc);
+      x += U * kActBlock;
+      sums += U;
+    });
   }
   if constexpr (layout.block_elems < elems) {
     for (; k < a.k1; k += kActBlock, offset += layout.block_bytes, x += kActBlock, ++sums) {
-      f32_block_step<Isa, Codec, 0, 1>(col, offset, std::size_t{0}, scales, x, sums, acc);
+      f32_block_step<Isa, Codec, 0, 1>(col, offset, scales, x, sums, acc);
     }
   }
   for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c]);
