@@ -95,6 +95,7 @@ void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   }
   if constexpr (layout.block_elems < elems) {
     for (; k < a.k1; k += kActBlock, offset += layout.block_bytes, x += kActBlock, ++sums) {
+      scales.unpack(col, offset);
       f32_block_step<Isa, Codec, 0, 1>(col, offset, scales, x, sums, acc);
     }
   }
