@@ -42,7 +42,7 @@ void prepare_tile(void* arg, std::size_t i) noexcept {
   a.stride = job.x.stride;
   a.tokens = shape.tokens(tile);
   a.K = K;
-  a.out = job.memory + matrix * ActivationsBuilder::bytes_of(compute, M, K) + tile * tile_stride(compute, M, K);
+  a.out = job.memory + matrix * Activations::bytes(compute, M, K) + tile * tile_stride(compute, M, K);
   job.kernel->tiled.prepare(a);
 }
 
@@ -65,7 +65,8 @@ void Activations::swap(Activations& other) noexcept {
 const std::byte* Activations::tile(std::size_t i) const noexcept { return data_ + i * tile_stride(compute_, M_, K_); }
 
 std::size_t Activations::bytes(Compute compute, std::size_t M, std::size_t K) noexcept {
-  return M == 0 ? 0 : tile_count(compute, M) * tile_stride(compute, M, K);
+  if (M == 0 || K == 0) return 0;
+  return K > kMaxElements / M ? SIZE_MAX : tile_count(compute, M) * tile_stride(compute, M, K);
 }
 
 void ActivationsBuilder::place(Activations& out, std::size_t M, std::size_t K, Compute compute,
@@ -106,8 +107,7 @@ Status ActivationsBuilder::fill_own(Activations& out, const Kernel& kernel, Cons
 
 Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& context) noexcept {
   if (static_cast<std::size_t>(compute) >= kComputeCount) {
-    return error(StatusCode::invalid_argument, "prepare: compute must be f32, int8 or int8_token, not ",
-                 to_string(compute));
+    return error(StatusCode::invalid_argument, "prepare: compute must be f32, int8 or int8_token, not ", compute);
   }
   if (Status s = check_matrix("X", X); !s) return s;
   const Result<const Kernel*> kernel = choose_tiled(context, reader_of(compute), compute);

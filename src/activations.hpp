@@ -13,12 +13,9 @@ struct ActivationsBuilder {
   /// memory: Activations::bytes(), 64-byte aligned; it must outlive `out`.
   static void fill(Activations& out, const Kernel& kernel, ConstMatrixView X, std::byte* memory,
                    Executor& executor) noexcept;
-  /// `count` matrices x_stride elements apart go to memory + i * bytes_of(), as one list of tasks.
+  /// `count` matrices x_stride elements apart go to memory + i * Activations::bytes(), as one list of tasks.
   static void fill_stack(std::size_t count, const Kernel& kernel, ConstMatrixView X, std::size_t x_stride,
                          std::byte* memory, Executor& executor) noexcept;
-  static std::size_t bytes_of(Compute compute, std::size_t M, std::size_t K) noexcept {
-    return round_up(Activations::bytes(compute, M, K), 64);
-  }
   static Status fill_own(Activations& out, const Kernel& kernel, ConstMatrixView X, Executor& executor) noexcept;
 };
 

@@ -50,7 +50,7 @@ class StackItems final : public ProductItems {
   ProductItem at(std::size_t i, Store& store) const noexcept override {
     const std::size_t matrix = stack_.prepared() == 1 ? 0 : i;
     ActivationsBuilder::place(store.x, x_.rows, x_.cols, compute_,
-                              activations_ + matrix * ActivationsBuilder::bytes_of(compute_, x_.rows, x_.cols));
+                              activations_ + matrix * Activations::bytes(compute_, x_.rows, x_.cols));
     return {stack_.weights(i, store.w), &store.x, stack_.y(i)};
   }
 
@@ -99,21 +99,59 @@ Status check(const MatmulStack& stack, std::span<const PackedWeights> packed, co
 }
 
 std::size_t activation_bytes(const Kernel& kernel, const Stack& items, const ConstMatrixView& x) noexcept {
-  return items.prepared() * ActivationsBuilder::bytes_of(kernel.key.compute, x.rows, x.cols);
+  return saturating_mul(items.prepared(), Activations::bytes(kernel.key.compute, x.rows, x.cols));
+}
+
+TiledProduct product_of(const Kernel& kernel, const MatmulStack& stack, const Stack& items, const Context& context,
+                        const MatmulOptions& options) noexcept {
+  WeightView first;
+  return make_product_of(items.count(), kernel, items.weights(0, first), stack.X.rows, context, options.tiles);
+}
+
+std::size_t workspace_bytes(const Kernel& kernel, const MatmulStack& stack, const Stack& items,
+                            const TiledProduct& product) noexcept {
+  return saturating_add(activation_bytes(kernel, items, stack.X), product.scratch_bytes());
 }
 
 Status run_tiled(const Kernel& kernel, const MatmulStack& stack, const Stack& items, Context& context,
                  const MatmulOptions& options) noexcept {
-  WeightView first;
-  const TiledProduct product =
-      make_product_of(items.count(), kernel, items.weights(0, first), stack.X.rows, context, options.tiles);
-  const std::size_t x_bytes = activation_bytes(kernel, items, stack.X);
-  const Result<std::byte*> scratch = reserve(context, x_bytes + product.scratch_bytes());
+  const TiledProduct product = product_of(kernel, stack, items, context, options);
+  const Result<std::byte*> scratch = reserve(context, workspace_bytes(kernel, stack, items, product));
   if (!scratch) return scratch.status();
   ActivationsBuilder::fill_stack(items.prepared(), kernel, stack.X, stack.x_stride, *scratch, executor_of(context));
   const StackItems all(items, kernel.key.compute, stack.X, *scratch);
-  const std::uint64_t bytes = run(product, all, *scratch + x_bytes, executor_of(context));
+  const std::uint64_t bytes =
+      run(product, all, *scratch + activation_bytes(kernel, items, stack.X), executor_of(context));
   if (options.stats != nullptr) options.stats->weight_bytes = bytes;
+  return {};
+}
+
+/// The kernel of all products; each of them is checked with it.
+Result<const Kernel*> kernel_of(std::span<const PackedWeights> packed, const MatmulStack& stack, const Stack& items,
+                                const Context& context, const MatmulOptions& options) noexcept {
+  if (Status s = check(stack, packed, items); !s) return s;
+  WeightView view;
+  const WeightSource w = items.weights(0, view);
+  const Result<const Kernel*> kernel = choose_kernel(context, request_for(w, stack.X.rows, options));
+  if (!kernel) return kernel;
+  if (Status s = check_kernel(**kernel, w); !s) return s;
+  for (const PackedWeights& p : packed) {  // views differ in nothing that the kernel looks at
+    if (Status s = check_kernel(**kernel, {nullptr, &p}); !s) return s;
+  }
+  return kernel;
+}
+
+/// No product writes what any of them reads.
+Status check_apart(std::span<const PackedWeights> packed, const MatmulStack& stack, const Stack& items,
+                   const Context& context) noexcept {
+  const Runs x = runs_of(stack.X).times(items.count(), stack.x_stride * sizeof(float));
+  const Runs y = runs_of(stack.Y).times(items.count(), stack.y_stride * sizeof(float));
+  if (packed.empty()) {
+    return nibblas::check_apart(runs_of(stack.W).times(items.count(), stack.w_stride), x, y, context);
+  }
+  for (const PackedWeights& p : packed) {
+    if (Status s = nibblas::check_apart(runs_of(p.bytes()), x, y, context); !s) return s;
+  }
   return {};
 }
 
@@ -121,25 +159,31 @@ Status multiply(std::span<const PackedWeights> packed, const MatmulStack& stack,
                 const MatmulOptions& options) noexcept {
   const Stack items(stack, packed);
   if (items.count() == 0) return {};
-  if (Status s = check(stack, packed, items); !s) return s;
-  WeightView view;
-  const WeightSource w = items.weights(0, view);
-  const Result<const Kernel*> kernel = choose_kernel(context, request_for(w, stack.X.rows, options));
+  const Result<const Kernel*> kernel = kernel_of(packed, stack, items, context, options);
   if (!kernel) return kernel.status();
+  if (Status s = check_apart(packed, stack, items, context); !s) return s;
   if (options.stats != nullptr) *options.stats = {0, *kernel};
-  for (std::size_t i = 0; i < items.count(); ++i) {
-    if (Status s = check_kernel(**kernel, items.weights(i, view)); !s) return s;
-  }
   if (stack.Y.rows == 0 || stack.Y.cols == 0) return {};
-  if (w.K() != 0 && (*kernel)->is_tiled()) return run_tiled(**kernel, stack, items, context, options);
+  if (stack.X.cols != 0 && (*kernel)->is_tiled()) return run_tiled(**kernel, stack, items, context, options);
   for (std::size_t i = 0; i < items.count(); ++i) {
-    if (w.K() == 0) {
+    WeightView view;
+    if (stack.X.cols == 0) {
       zero(items.y(i));
     } else if (Status s = run_whole(**kernel, items.weights(i, view), items.x(i), items.y(i), context); !s) {
       return s;
     }
   }
   return {};
+}
+
+Result<std::size_t> needed(std::span<const PackedWeights> packed, const MatmulStack& stack, Context& context,
+                           const MatmulOptions& options) noexcept {
+  const Stack items(stack, packed);
+  if (items.count() == 0) return std::size_t{0};
+  const Result<const Kernel*> kernel = kernel_of(packed, stack, items, context, options);
+  if (!kernel) return kernel.status();
+  if (stack.Y.rows == 0 || stack.Y.cols == 0 || stack.X.cols == 0 || !(*kernel)->is_tiled()) return std::size_t{0};
+  return addressable(workspace_bytes(**kernel, stack, items, product_of(**kernel, stack, items, context, options)));
 }
 
 }  // namespace
@@ -154,16 +198,13 @@ Status matmul_batched(std::span<const PackedWeights> W, const MatmulStack& stack
 }
 
 Result<std::size_t> workspace_size(const MatmulStack& stack, Context& context, const MatmulOptions& options) noexcept {
-  const Stack items(stack, {});
-  if (items.count() == 0) return std::size_t{0};
-  if (Status s = check(stack, {}, items); !s) return s;
-  WeightView view;
-  const WeightSource w = items.weights(0, view);
-  const Result<const Kernel*> kernel = choose_kernel(context, request_for(w, stack.X.rows, options));
-  if (!kernel) return kernel.status();
-  if (stack.X.rows == 0 || w.N() == 0 || w.K() == 0 || !(*kernel)->is_tiled()) return std::size_t{0};
-  return activation_bytes(**kernel, items, stack.X) +
-         make_product_of(items.count(), **kernel, w, stack.X.rows, context, options.tiles).scratch_bytes();
+  return needed({}, stack, context, options);
+}
+
+Result<std::size_t> workspace_size(std::span<const PackedWeights> W, const MatmulStack& stack, Context& context,
+                                   const MatmulOptions& options) noexcept {
+  if (W.empty()) return std::size_t{0};
+  return needed(W, stack, context, options);
 }
 
 }  // namespace nibblas

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cpu_detect.hpp"
 #include "immortal.hpp"
 
 namespace nibblas {
@@ -55,11 +56,8 @@ struct Builtins {
 }  // namespace
 
 Availability TableProvider::available(const CpuInfo& cpu) const {
-  const CpuFeatures missing = cpu.features.missing(table_.needs);
-  if (missing.bits == 0) {
-    return {true, {}};
-  }
-  return {false, "cpu lacks " + to_string(missing)};
+  std::string why = why_missing(cpu, table_.needs);
+  return {why.empty(), std::move(why)};
 }
 
 std::span<const TableProvider> builtin_providers() noexcept {

@@ -52,6 +52,35 @@ std::string to_string(CpuFeatures f) {
   return out;
 }
 
+std::string why_missing(const CpuInfo& cpu, CpuFeatures needed) {
+  const CpuFeatures missing = cpu.features.missing(needed);
+  const CpuFeatures lacked = cpu.not_enabled.missing(missing);
+  const CpuFeatures not_enabled = lacked.missing(missing);
+  std::string why = lacked == CpuFeatures{} ? "" : "cpu lacks " + to_string(lacked);
+  if (not_enabled != CpuFeatures{}) {
+    why.append(why.empty() ? "" : "; ").append("the operating system does not enable ").append(to_string(not_enabled));
+  }
+  return why;
+}
+
+CpuFeatures whole_levels(CpuFeatures f) noexcept {
+  constexpr CpuFeatures v3 = CpuFeatures{}
+                                 .with(CpuFeature::ssse3)
+                                 .with(CpuFeature::sse4_1)
+                                 .with(CpuFeature::avx)
+                                 .with(CpuFeature::f16c)
+                                 .with(CpuFeature::fma)
+                                 .with(CpuFeature::avx2)
+                                 .with(CpuFeature::bmi2);
+  constexpr CpuFeatures v4 = v3.with(CpuFeature::avx512f)
+                                 .with(CpuFeature::avx512bw)
+                                 .with(CpuFeature::avx512vl)
+                                 .with(CpuFeature::avx512dq)
+                                 .with(CpuFeature::avx512cd);
+  if (f.has(CpuFeature::avx512f)) return {f.bits | v4.bits};
+  return f.has(CpuFeature::avx2) ? CpuFeatures{f.bits | v3.bits} : f;
+}
+
 CacheInfo plausible(CacheInfo c) noexcept {
   return {within(c.l1d, 4 * kKiB, kMiB), within(c.l2, 32 * kKiB, 256 * kMiB), within(c.l3, 256 * kKiB, 4096 * kMiB)};
 }

@@ -10,6 +10,14 @@ namespace nibblas {
 /// What this machine says of itself. One definition an architecture; called once, by host_cpu().
 CpuInfo detect_host_cpu();
 
+/// Why a CPU that does not have all of `needed` cannot run what needs them: "cpu lacks fma; the operating system does
+/// not enable avx2". Throws std::bad_alloc.
+std::string why_missing(const CpuInfo& cpu, CpuFeatures needed);
+
+/// `f`, and of x86-64's levels v3 (AVX2) and v4 (AVX-512) that it touches, all that belongs to the level: no CPU has a
+/// part of it.
+CpuFeatures whole_levels(CpuFeatures f) noexcept;
+
 /// Linux's view of the caches of one CPU, read from `dir`/index*/{level,type,size}. Sizes that cannot be read, or that
 /// no cache has, are 0.
 CacheInfo caches_from_sysfs(const char* dir) noexcept;

@@ -100,7 +100,12 @@ CpuFeatures read(const CpuidRegs& regs, const FeatureBit (&bits)[N]) noexcept {
   return f;
 }
 
-CpuFeatures features(const CpuidSource& source, LeafLimits limits) noexcept {
+struct FoundFeatures {
+  CpuFeatures usable;
+  CpuFeatures not_enabled;  ///< there, but XCR0 does not have their registers
+};
+
+FoundFeatures features(const CpuidSource& source, LeafLimits limits) noexcept {
   if (limits.basic < 1) {
     return {};
   }
@@ -112,16 +117,21 @@ CpuFeatures features(const CpuidSource& source, LeafLimits limits) noexcept {
   constexpr unsigned kOsxsave = 27;
   const std::uint64_t xcr0 = bit(leaf1.ecx, kOsxsave) ? source.xgetbv(0) : 0;
   const CpuFeatures vex1 = read(leaf1, kVexLeaf1);
-  if ((xcr0 & kXcr0Avx) != kXcr0Avx || !vex1.has(CpuFeature::avx)) {
-    return f;
+  if (!vex1.has(CpuFeature::avx)) {
+    return {f, {}};
   }
-  f.bits |= vex1.bits | read(leaf7, kVexLeaf7).bits | read(leaf7_sub1, kVexLeaf7Sub1).bits;
-  const CpuFeatures evex = read(leaf7, kEvexLeaf7);
-  if ((xcr0 & kXcr0Avx512) != kXcr0Avx512 || !evex.has(CpuFeature::avx512f)) {
-    return f;
+  const CpuFeatures vex{vex1.bits | read(leaf7, kVexLeaf7).bits | read(leaf7_sub1, kVexLeaf7Sub1).bits};
+  CpuFeatures evex = read(leaf7, kEvexLeaf7);
+  evex = evex.has(CpuFeature::avx512f) ? CpuFeatures{evex.bits | read(leaf7_sub1, kEvexLeaf7Sub1).bits} : CpuFeatures{};
+  if ((xcr0 & kXcr0Avx) != kXcr0Avx) {
+    return {f, {vex.bits | evex.bits}};
   }
-  f.bits |= evex.bits | read(leaf7_sub1, kEvexLeaf7Sub1).bits;
-  return f;
+  f.bits |= vex.bits;
+  if ((xcr0 & kXcr0Avx512) != kXcr0Avx512) {
+    return {f, evex};
+  }
+  f.bits |= evex.bits;
+  return {f, {}};
 }
 
 /// Leaf 4 of Intel and 0x8000001d of AMD share one layout: a subleaf a cache, type 0 ends the list.
@@ -203,7 +213,9 @@ CpuInfo detect_x86(const CpuidSource& source) {
   cpu.arch = "x86_64";
   cpu.vendor = vendor_name(source);
   cpu.brand = brand_name(source, limits);
-  cpu.features = features(source, limits);
+  const FoundFeatures found = features(source, limits);
+  cpu.features = found.usable;
+  cpu.not_enabled = found.not_enabled;
   cpu.caches = caches(source, limits, cpu.vendor);
   return cpu;
 }

@@ -18,7 +18,8 @@ struct TiledProduct {
   WorkerScratch scratch;
   std::size_t workers = 1;  ///< of all items together
 
-  std::size_t scratch_bytes() const noexcept { return workers * scratch.total(); }
+  /// SIZE_MAX: more than any memory.
+  std::size_t scratch_bytes() const noexcept { return saturating_mul(workers, scratch.total()); }
 };
 
 TiledProduct make_product(const Kernel& kernel, const WeightSource& w, std::size_t M, const Context& context,

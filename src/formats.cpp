@@ -18,6 +18,7 @@
 #include "formats/tq1_0.hpp"
 #include "formats/tq2_0.hpp"
 #include "fp_environment.hpp"
+#include "overlap.hpp"
 #include "status_message.hpp"
 
 namespace nibblas {
@@ -134,7 +135,9 @@ Result<std::size_t> row_bytes(DType dtype, std::size_t K) noexcept {
     return error(StatusCode::shape_mismatch, i.name, ": K = ", K, " is not a multiple of ", i.block_elems);
   }
   std::size_t bytes = 0;
-  if (!multiply_add(K / i.block_elems, i.block_bytes, 0, bytes)) return too_large(dtype, 1, K);
+  if (!multiply_add(K / i.block_elems, i.block_bytes, 0, bytes)) {
+    return error(StatusCode::shape_mismatch, i.name, ": the size of a row of K = ", K, " overflows");
+  }
   return bytes;
 }
 
@@ -171,7 +174,11 @@ Status check_view(const WeightView& w) noexcept {
                    " is less than the ", row, " bytes of a row of K = ", w.K);
     }
     const std::size_t stride = w.row_stride != 0 ? w.row_stride : row;
-    if (w.N != 0 && !multiply_add(w.N - 1, stride, row, extent)) return too_large(w.dtype, w.N, w.K);
+    if (w.N != 0 && !multiply_add(w.N - 1, stride, row, extent)) {
+      if (w.row_stride == 0) return too_large(w.dtype, w.N, w.K);
+      return error(StatusCode::shape_mismatch, to_string(w.dtype), ": the size of N = ", w.N,
+                   " rows of row_stride = ", w.row_stride, " overflows");
+    }
   }
   if (w.N == 0 || w.K == 0) return {};
   if (w.data == nullptr) {
@@ -203,7 +210,13 @@ Status dequantize(const WeightView& w, std::size_t row0, MatrixView out) noexcep
   if (row0 > w.N || out.rows > w.N - row0) {
     return error(StatusCode::shape_mismatch, "out: rows = ", out.rows, " from row0 = ", row0, " on, but N = ", w.N);
   }
-  if (out.cols == 0) return {};
+  if (out.rows == 0 || out.cols == 0) return {};
+  WeightView read = w;
+  if (w.dtype != DType::bitnet_b158) {
+    read.N = out.rows;
+    read.data += row0 * (w.row_stride != 0 ? w.row_stride : *row_bytes(w.dtype, w.K));
+  }
+  if (Status s = check_apart("out", runs_of(out), "the weights", runs_of(read)); !s) return s;
   const FpEnvironment environment;
   for (std::size_t row = 0; row < out.rows; ++row) {
     codec(w.dtype).decode_row(w, row0 + row, out.data + row * out.stride);
@@ -222,6 +235,7 @@ Status quantize(DType dtype, ConstMatrixView x, std::span<std::byte> out) noexce
     return error(StatusCode::buffer_too_small, "out: ", out.size(), " bytes, but ", to_string(dtype),
                  " with N = ", x.rows, ", K = ", x.cols, " takes ", *bytes);
   }
+  if (Status s = check_apart("out", runs_of(out.first(*bytes)), "x", runs_of(x)); !s) return s;
   const FpEnvironment environment;
   if (Status s = check_values(codec(dtype), x); !s) return s;
   codec(dtype).encode(x, out.data());

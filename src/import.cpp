@@ -9,6 +9,7 @@
 #include "formats/i2_s.hpp"
 #include "fp_environment.hpp"
 #include "nibblas/formats.hpp"
+#include "overlap.hpp"
 #include "status_message.hpp"
 
 namespace nibblas {
@@ -35,9 +36,12 @@ Status check_layout(const I2sTensor& t) noexcept {
   return error(StatusCode::invalid_argument, "i2_s: unknown layout ", static_cast<unsigned>(t.layout));
 }
 
+std::size_t bytes_read(const I2sTensor& t) noexcept {
+  return formats::BitnetB158::code_bytes(t.N * t.K) + (t.scale == I2sScale::tail ? kTailBytes : 0);
+}
+
 Status check_data(const I2sTensor& t) noexcept {
-  std::size_t needed = formats::BitnetB158::code_bytes(t.N * t.K);
-  if (t.scale == I2sScale::tail) needed += kTailBytes;
+  const std::size_t needed = bytes_read(t);
   if (t.data.size() >= needed) return {};
   return error(StatusCode::buffer_too_small, "i2_s: data has ", t.data.size(), " bytes, but N = ", t.N, ", K = ", t.K,
                t.scale == I2sScale::tail ? " with the scale's tail take " : " take ", needed);
@@ -47,7 +51,8 @@ Result<float> scale_of(const I2sTensor& t) noexcept {
   if (t.scale == I2sScale::companion) {
     const float reciprocal = 1.0f / t.companion;
     if (formats::float_is_finite(t.companion) && formats::float_is_finite(reciprocal)) return reciprocal;
-    return error(StatusCode::invalid_argument, "i2_s: no weights are divided by a companion scale of ", t.companion);
+    return error(StatusCode::invalid_argument, "i2_s: the weights are divided by the companion scale, which is ",
+                 t.companion, ": it must be finite and have a finite reciprocal");
   }
   float scale;
   std::memcpy(&scale, t.data.data() + t.N * t.K / 4 + (t.N * t.K % 4 != 0), sizeof scale);
@@ -172,6 +177,10 @@ Status import_i2s(const I2sTensor& tensor, std::span<std::byte> out) noexcept {
     return error(StatusCode::buffer_too_small, "out: ", out.size(), " bytes, but N = ", tensor.N, ", K = ", tensor.K,
                  " take ", *bytes);
   }
+  if (Status s =
+          check_apart("out", runs_of(out.first(*bytes)), "tensor.data", runs_of(tensor.data.first(bytes_read(tensor))));
+      !s)
+    return s;
   const FpEnvironment environment;
   const Result<float> scale = scale_of(tensor);
   if (!scale) return scale.status();

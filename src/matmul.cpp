@@ -22,14 +22,17 @@ struct Input {
   const Activations* prepared = nullptr;
   std::size_t M() const noexcept { return rows != nullptr ? rows->rows : prepared->M(); }
   std::size_t K() const noexcept { return rows != nullptr ? rows->cols : prepared->K(); }
+  Runs runs() const noexcept {
+    if (rows != nullptr) return runs_of(*rows);
+    return runs_of({prepared->tile(0), Activations::bytes(prepared->compute(), M(), K())});
+  }
 };
 
 Status run_tiled(const Kernel& kernel, const WeightSource& w, const Input& x, const MatrixView& y, Context& context,
                  const MatmulOptions& options) noexcept {
   const TiledProduct product = make_product(kernel, w, x.M(), context, options.tiles);
-  const std::size_t x_bytes =
-      x.prepared != nullptr ? 0 : ActivationsBuilder::bytes_of(kernel.key.compute, x.M(), x.K());
-  const Result<std::byte*> scratch = reserve(context, x_bytes + product.scratch_bytes());
+  const std::size_t x_bytes = x.prepared != nullptr ? 0 : Activations::bytes(kernel.key.compute, x.M(), x.K());
+  const Result<std::byte*> scratch = reserve(context, saturating_add(x_bytes, product.scratch_bytes()));
   if (!scratch) return scratch.status();
   Activations local;
   if (x.prepared == nullptr) {
@@ -51,8 +54,8 @@ Status multiply(const WeightSource& w, const Input& x, const MatrixView& y, Cont
   KernelRequest request = request_for(w, x.M(), options);
   if (x.prepared != nullptr) {
     if (options.compute != Compute::automatic && options.compute != x.prepared->compute()) {
-      return error(StatusCode::invalid_argument, "X is prepared for ", to_string(x.prepared->compute()),
-                   ", asked for is ", to_string(options.compute));
+      return error(StatusCode::invalid_argument, "X is prepared for ", x.prepared->compute(), ", asked for is ",
+                   options.compute);
     }
     request.key.compute = x.prepared->compute();
     request.tiled_only = true;
@@ -60,6 +63,7 @@ Status multiply(const WeightSource& w, const Input& x, const MatrixView& y, Cont
   const Result<const Kernel*> kernel = choose_kernel(context, request);
   if (!kernel) return kernel.status();
   if (Status s = check_kernel(**kernel, w); !s) return s;
+  if (Status s = check_apart(runs_of(w), x.runs(), runs_of(y), context); !s) return s;
   if (options.stats != nullptr) *options.stats = {0, *kernel};
   if (y.rows == 0 || y.cols == 0) return {};
   if (w.K() == 0) {
@@ -81,7 +85,7 @@ Result<std::size_t> needed(const WeightSource& w, std::size_t M, Context& contex
   if (Status s = check_kernel(**kernel, w); !s) return s;
   if (M == 0 || w.N() == 0 || w.K() == 0 || !(*kernel)->is_tiled()) return std::size_t{0};
   const TiledProduct product = make_product(**kernel, w, M, context, options.tiles);
-  return ActivationsBuilder::bytes_of((*kernel)->key.compute, M, w.K()) + product.scratch_bytes();
+  return addressable(saturating_add(Activations::bytes((*kernel)->key.compute, M, w.K()), product.scratch_bytes()));
 }
 
 std::string explain(const WeightSource& w, std::size_t M, Context& context, const MatmulOptions& options) try {

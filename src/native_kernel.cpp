@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "ascii.hpp"
+#include "cpu_detect.hpp"
+#include "status_message.hpp"
 
 namespace nibblas {
 
@@ -25,17 +27,16 @@ Result<bool> NativeKernel::install(KernelRegistry& registry) noexcept {
 }
 
 Availability NativeKernel::available(const CpuInfo& cpu) const {
-  const CpuFeatures missing = cpu.features.missing(kernel_[0].needs);
-  if (missing == CpuFeatures{}) return {true, {}};
-  return {false, "cpu lacks " + to_string(missing)};
+  std::string why = why_missing(cpu, kernel_[0].needs);
+  return {why.empty(), std::move(why)};
 }
 
 void NativeKernel::warn_once() noexcept {
   if (warn_ == nullptr || warned_.exchange(true)) return;
   try {
     const KernelKey& key = kernel_[0].key;
-    warn_(text("provider '", provider_, "' has no native kernel for ", to_string(key.op), " ", to_string(key.weights),
-               " ", to_string(key.compute), "; nothing was registered"),
+    warn_(text("provider '", shown(provider_), "' has no native kernel for ", to_string(key.op), " ",
+               text_of(key.weights), " ", text_of(key.compute), "; nothing was registered"),
           user_);
   } catch (...) {
     // Without memory for the sentence, or with a callback that throws, the answer of install() has to do.

@@ -146,23 +146,25 @@ Result<PackedWeights> PackedWeights::from_bytes(std::span<const std::byte> image
   std::memcpy(&h, image.data(), sizeof h);
   if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0) return invalid("no nibblas magic");
   if (h.header_version != kHeaderVersion) return invalid("header version ", h.header_version);
+  if (h.reserved16 != 0 || h.reserved[0] != 0 || h.reserved[1] != 0) return invalid("reserved bytes are not 0");
   if (h.dtype >= kDTypeCount) return invalid("unknown format ", h.dtype);
   const auto dtype = static_cast<DType>(h.dtype);
   if (h.payload_bytes != image.size() - kHeaderBytes) {
     return invalid("header says ", h.payload_bytes, " bytes of weights, the image has ", image.size() - kHeaderBytes);
   }
+  // Of a layout from outside only its kernel knows the bytes; that the shape is one of the format holds for all.
+  const Result<std::size_t> wanted = packed_bytes(dtype, h.N, h.K);
   if (h.layout_id < kFirstForeignLayout) {
     const PanelLayout& layout = panel_layout(dtype);
     if (h.layout_id != layout.id || h.layout_version != layout.version) {
       return invalid("layout ", h.layout_id, " version ", h.layout_version, "; this build reads ", layout.id,
                      " version ", layout.version);
     }
-    const Result<std::size_t> wanted = packed_bytes(dtype, h.N, h.K);
-    if (!wanted) return wanted.status();
-    if (*wanted != image.size()) {
+    if (wanted && *wanted != image.size()) {
       return invalid(h.N, " x ", h.K, " needs ", *wanted, " bytes, the image has ", image.size());
     }
   }
+  if (!wanted) return wanted.status();
   PackedWeights out;
   out.dtype_ = dtype;
   out.N_ = h.N;

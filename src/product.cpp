@@ -96,10 +96,33 @@ Status check_kernel(const Kernel& kernel, const WeightSource& w) noexcept {
                kernel.tiled.k_max);
 }
 
+Runs runs_of(const WeightSource& w) noexcept {
+  return w.view != nullptr ? runs_of(*w.view) : runs_of(w.packed->bytes());
+}
+
+Status check_apart(const Runs& weights, const Runs& x, const Runs& y, const Context& context) noexcept {
+  if (Status s = check_apart("Y", y, "X", x); !s) return s;
+  if (Status s = check_apart("Y", y, "W", weights); !s) return s;
+  if (context.workspace.capacity() == 0) return {};
+  const Runs workspace = runs_of(context.workspace.memory());
+  if (Status s = check_apart("the workspace", workspace, "Y", y); !s) return s;
+  if (Status s = check_apart("the workspace", workspace, "X", x); !s) return s;
+  return check_apart("the workspace", workspace, "W", weights);
+}
+
+Result<std::size_t> addressable(std::size_t bytes) noexcept {
+  if (bytes != SIZE_MAX) return bytes;
+  return error(StatusCode::shape_mismatch, "the size of the workspace overflows");
+}
+
 Result<std::byte*> reserve(Context& context, std::size_t bytes) noexcept {
+  if (const Result<std::size_t> size = addressable(bytes); !size) return size.status();
   if (std::byte* memory = context.workspace.reserve(bytes)) return memory;
   if (!context.workspace.fixed()) {
     return error(StatusCode::out_of_memory, "no memory for a workspace of ", bytes, " bytes");
+  }
+  if (context.workspace.memory().data() == nullptr && context.workspace.capacity() != 0) {
+    return error(StatusCode::invalid_argument, "workspace: ", context.workspace.capacity(), " bytes at a null pointer");
   }
   if (context.workspace.capacity() >= bytes) {
     return error(StatusCode::invalid_argument, "workspace: its memory is not 64-byte aligned");

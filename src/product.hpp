@@ -5,6 +5,7 @@
 
 #include "arithmetic.hpp"
 #include "nibblas/matmul.hpp"
+#include "overlap.hpp"
 
 // What the entry points of matmul.hpp share: checking a request, choosing its kernel. No threads.
 
@@ -44,7 +45,13 @@ Result<const Kernel*> choose_tiled(const Context& context, DType weights, Comput
 /// What only the chosen kernel knows about W.
 Status check_kernel(const Kernel& kernel, const WeightSource& w) noexcept;
 
-/// Errors: out_of_memory; buffer_too_small or invalid_argument for memory of the caller.
+Runs runs_of(const WeightSource& w) noexcept;
+/// Y is written while X and W are read, and so is the workspace. Errors: invalid_argument.
+Status check_apart(const Runs& w, const Runs& x, const Runs& y, const Context& context) noexcept;
+
+/// `bytes` of workspace; shape_mismatch for SIZE_MAX.
+Result<std::size_t> addressable(std::size_t bytes) noexcept;
+/// Errors: those of addressable(); out_of_memory; buffer_too_small or invalid_argument for memory of the caller.
 Result<std::byte*> reserve(Context& context, std::size_t bytes) noexcept;
 
 void zero(const MatrixView& y) noexcept;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <new>
 
@@ -19,8 +20,11 @@ namespace {
 Status out_of_memory() noexcept { return {StatusCode::out_of_memory, {}}; }
 
 /// add() asks code from outside, which may throw anything.
-Status provider_threw() noexcept try {
-  return {StatusCode::invalid_argument, "the provider threw an exception while it was added"};
+Status provider_threw(const KernelProvider& provider, std::string_view what) noexcept try {
+  constexpr std::size_t most = 256;
+  return {StatusCode::invalid_argument,
+          text("provider '", shown(provider.name()), "' threw an exception while it was added",
+               what.empty() ? "" : ": ", shown(what, most))};
 } catch (const std::bad_alloc&) {
   return {StatusCode::invalid_argument, {}};
 }
@@ -85,9 +89,8 @@ struct KernelRegistry::Impl {
   Status remove(std::string_view name) {
     const auto it = std::ranges::find_if(members, [name](const Member& m) { return ascii_iequals(m.name, name); });
     if (it == members.end()) {
-      return {
-          StatusCode::not_found,
-          text("no provider '", name, "'; valid: ", names_of(snapshot().entries(), [](const Entry&) { return true; }))};
+      return {StatusCode::not_found, text("no provider '", shown(name), "'; valid: ",
+                                          names_of(snapshot().entries(), [](const Entry&) { return true; }))};
     }
     remember(*it);
     std::vector<Member> next = members;
@@ -179,8 +182,10 @@ Status KernelRegistry::add(const KernelProvider& provider) {
     return impl_->add(provider);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
+  } catch (const std::exception& e) {
+    return provider_threw(provider, e.what());
   } catch (...) {
-    return provider_threw();
+    return provider_threw(provider, {});
   }
 }
 

@@ -3,15 +3,22 @@
 
 #include "ascii.hpp"
 #include "registry_snapshot.hpp"
+#include "status_message.hpp"
 
 namespace nibblas {
 
 namespace {
 
-/// A name must be writable in NIBBLAS_DISABLE.
+/// A name must be writable in NIBBLAS_DISABLE, and lists of names fit for a message.
 bool is_name(std::string_view name) noexcept {
-  return !name.empty() && std::ranges::none_of(name, [](char c) { return c == ',' || ascii_space(c); });
+  constexpr std::size_t longest = 64;
+  return !name.empty() && name.size() <= longest &&
+         std::ranges::none_of(name, [](char c) { return c == ',' || c == ' ' || ascii_control(c); });
 }
+constexpr std::string_view kNoName = "is empty, holds a comma, a space or a control character, or exceeds 64 bytes";
+
+/// Far more than any sum in flight, and no state of any tile plan overflows with it.
+constexpr std::size_t kMostStateFloats = 1024;
 
 std::string tiled_fault(const Kernel& k) {
   const TiledKernel& t = k.tiled;
@@ -26,8 +33,9 @@ std::string tiled_fault(const Kernel& k) {
     return text("tiled.k_step ", std::to_string(t.k_step), " is no multiple of the layout's block of ",
                 std::to_string(block));
   }
-  if (t.state_floats == 0) {
-    return "tiled.state_floats is 0";
+  if (t.state_floats == 0 || t.state_floats > kMostStateFloats) {
+    return text("tiled.state_floats is ", std::to_string(t.state_floats), ", not in 1..",
+                std::to_string(kMostStateFloats));
   }
   if (t.streams == 0 || t.streams > kMaxTilePanels) {
     return text("tiled.streams ", std::to_string(t.streams), " is not in 1..", std::to_string(kMaxTilePanels));
@@ -54,8 +62,8 @@ std::string whole_fault(const WholeKernel& w) {
 std::string kernel_fault(const Kernel& k) {
   const bool op_ok = static_cast<std::size_t>(k.key.op) < kOpCount;
   if (!op_ok || !is_legal(k.key.weights, k.key.compute)) {
-    return text("illegal key: ", op_ok ? to_string(k.key.op) : "unknown op", ", format ", to_string(k.key.weights),
-                ", compute ", to_string(k.key.compute));
+    return text("illegal key: ", op_ok ? to_string(k.key.op) : "unknown op", ", format ", text_of(k.key.weights),
+                ", compute ", text_of(k.key.compute));
   }
   if (k.results != Results::canonical && k.results != Results::tolerance) {
     return "results is neither canonical nor tolerance";
@@ -78,7 +86,7 @@ bool has_kernel_named(std::span<const Kernel> kernels, std::string_view name) no
 std::string name_fault(const Member& m, std::size_t i, std::span<const Member> others) {
   const char* name = m.kernels[i].name;
   if (name == nullptr || !is_name(name)) {
-    return "its name is empty or holds a comma or a space";
+    return text("its name ", kNoName);
   }
   if (has_kernel_named(m.kernels.first(i), name)) {
     return "its name is used twice";
@@ -95,8 +103,7 @@ std::string name_fault(const Member& m, std::size_t i, std::span<const Member> o
 
 Status check_provider(const Member& candidate, std::span<const Member> others) {
   if (!is_name(candidate.name)) {
-    return {StatusCode::invalid_argument,
-            text("provider name '", candidate.name, "' is empty or holds a comma or a space")};
+    return {StatusCode::invalid_argument, text("provider name '", shown(candidate.name), "' ", kNoName)};
   }
   for (const Member& other : others) {
     if (ascii_iequals(other.name, candidate.name)) {
@@ -112,7 +119,7 @@ Status check_provider(const Member& candidate, std::span<const Member> others) {
     }
     if (!fault.empty()) {
       return {StatusCode::invalid_argument, text("provider '", candidate.name, "', kernel ", std::to_string(i), " '",
-                                                 k.name == nullptr ? "" : k.name, "': ", fault)};
+                                                 shown(k.name == nullptr ? "" : k.name), "': ", fault)};
     }
   }
   return {};

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "ascii.hpp"
+#include "cpu_detect.hpp"
 #include "registry_snapshot.hpp"
 
 namespace nibblas {
@@ -11,34 +12,58 @@ namespace {
 
 constexpr std::string_view kNotHere = "not available here";
 
-std::optional<int> priority_cap(std::span<const Entry> entries, std::string_view max_isa) noexcept {
+/// The instruction-set levels that the built-in provider NIBBLAS_MAX_ISA names is made of.
+std::optional<CpuFeatures> feature_cap(std::span<const Entry> entries, std::string_view max_isa) noexcept {
   for (const Entry& e : entries) {
     if (e.member.builtin && ascii_iequals(e.member.name, max_isa)) {
-      return e.member.priority;
+      CpuFeatures used;
+      for (const Kernel& k : e.member.kernels) {
+        used.bits |= k.needs.bits;
+      }
+      return whole_levels(used);
     }
   }
   return std::nullopt;
 }
 
-std::string provider_off(const Member& m, const ParsedConfig& config, std::optional<int> cap) {
+/// Empty for a kernel that stays.
+std::string above_cap(const Kernel& k, const ParsedConfig& config, std::optional<CpuFeatures> cap) {
+  const CpuFeatures above = cap ? cap->missing(k.needs) : CpuFeatures{};
+  return above == CpuFeatures{} ? std::string()
+                                : text("needs ", to_string(above), ", above NIBBLAS_MAX_ISA=", config.max_isa);
+}
+
+/// A provider none of whose kernels stays is off as a whole.
+std::string provider_above_cap(const Member& m, const ParsedConfig& config, std::optional<CpuFeatures> cap) {
+  std::string why;
+  for (const Kernel& k : m.kernels) {
+    std::string above = above_cap(k, config, cap);
+    if (above.empty()) {
+      return {};
+    }
+    why = why.empty() ? std::move(above) : why;
+  }
+  return why;
+}
+
+std::string provider_off(const Member& m, const ParsedConfig& config, std::optional<CpuFeatures> cap) {
   if (!m.availability.usable) {
-    return m.availability.reason.empty() ? std::string(kNotHere) : m.availability.reason;
+    constexpr std::size_t most = 256;
+    return m.availability.reason.empty() ? std::string(kNotHere) : shown(m.availability.reason, most);
   }
   if (config.disables(m.name)) {
     return "disabled by NIBBLAS_DISABLE";
   }
-  if (m.builtin && cap && m.priority > *cap) {
-    return text("above NIBBLAS_MAX_ISA=", config.max_isa);
-  }
-  return {};
+  return provider_above_cap(m, config, cap);
 }
 
-std::string kernel_off(const Kernel& k, const ParsedConfig& config, CpuFeatures features) {
+std::string kernel_off(const Kernel& k, const ParsedConfig& config, std::optional<CpuFeatures> cap,
+                       const CpuInfo& cpu) {
   if (config.disables(k.name)) {
     return text(k.name, " disabled by NIBBLAS_DISABLE");
   }
-  const CpuFeatures missing = features.missing(k.needs);
-  return missing.bits == 0 ? std::string() : "cpu lacks " + to_string(missing);
+  std::string missing = why_missing(cpu, k.needs);
+  return missing.empty() ? above_cap(k, config, cap) : missing;
 }
 
 bool owns(const Entry& e, std::string_view name) noexcept {
@@ -54,32 +79,31 @@ Status check_force(std::span<const Entry> entries, std::string_view force) {
   }
   const std::string valid = names_of(entries, [](const Entry& e) { return e.off.empty(); });
   return {known ? StatusCode::unsupported : StatusCode::invalid_argument,
-          text("NIBBLAS_PROVIDER=", force, ": ", known ? std::string_view(it->off) : "no such provider",
+          text("NIBBLAS_PROVIDER=", shown(force), ": ", known ? std::string_view(it->off) : "no such provider",
                "; valid: ", valid)};
 }
 
 Status check_disable(std::span<const Entry> entries, const SnapshotInput& input) {
+  constexpr std::size_t most = 4;
   std::string unknown;
+  std::size_t count = 0;
   for (const std::string_view name : input.config.disable) {
     const bool known = std::ranges::any_of(entries, [name](const Entry& e) { return owns(e, name); }) ||
                        std::ranges::any_of(input.gone, [name](const std::string& g) { return ascii_iequals(g, name); });
-    if (!known) {
-      append_item(unknown, name);
+    if (!known && ++count <= most) {
+      append_item(unknown, shown(name));
     }
   }
-  if (unknown.empty()) {
+  if (count == 0) {
     return {};
   }
-  std::string kernels;
-  for (const Entry& e : entries) {
-    for (const Kernel& k : e.member.kernels) {
-      append_item(kernels, k.name);
-    }
+  if (count > most) {
+    unknown += text(" and ", std::to_string(count - most), " more");
   }
   return {StatusCode::invalid_argument,
-          text("NIBBLAS_DISABLE=", unknown, ": no provider or kernel has that name; valid providers: ",
-               names_of(entries, [](const Entry&) { return true; }),
-               "; valid kernels: ", kernels.empty() ? "(none)" : kernels)};
+          text("NIBBLAS_DISABLE=", unknown,
+               ": no provider or kernel has that name; valid: ", names_of(entries, [](const Entry&) { return true; }),
+               ", or one of their kernels, as explain() names them")};
 }
 
 }  // namespace
@@ -102,17 +126,17 @@ bool ParsedConfig::disables(std::string_view name) const noexcept {
 
 Status apply_config(std::span<Entry> entries, const SnapshotInput& input) {
   const ParsedConfig& config = input.config;
-  const std::optional<int> cap = priority_cap(entries, config.max_isa);
+  const std::optional<CpuFeatures> cap = feature_cap(entries, config.max_isa);
   for (Entry& e : entries) {
     e.off = provider_off(e.member, config, cap);
     e.forced = !config.force.empty() && ascii_iequals(e.member.name, config.force);
     for (const Kernel& k : e.member.kernels) {
-      e.kernel_off.push_back(kernel_off(k, config, input.cpu.features));
+      e.kernel_off.push_back(kernel_off(k, config, cap, input.cpu));
     }
   }
   if (!config.max_isa.empty() && !cap) {
     return {StatusCode::invalid_argument,
-            text("NIBBLAS_MAX_ISA=", config.max_isa, ": no built-in provider has that name; valid: ",
+            text("NIBBLAS_MAX_ISA=", shown(config.max_isa), ": no built-in provider has that name; valid: ",
                  names_of(entries, [](const Entry& e) { return e.member.builtin; }))};
   }
   if (Status s = check_disable(entries, input); !s.ok()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ascii.hpp"
+#include "status_message.hpp"
 
 namespace nibblas {
 
@@ -71,12 +72,8 @@ Status check_key(const KernelKey& key) {
       append_item(legal, to_string(static_cast<Compute>(c)));
     }
   }
-  std::string compute(to_string(key.compute));
-  if (static_cast<std::size_t>(key.compute) > kComputeCount) {
-    compute = std::to_string(static_cast<unsigned>(key.compute));
-  }
   return {StatusCode::unsupported,
-          text("format ", to_string(key.weights), " has no compute ", compute, "; legal: ", legal)};
+          text("format ", to_string(key.weights), " has no compute ", text_of(key.compute), "; legal: ", legal)};
 }
 
 std::string wrong_layout(const Kernel& k, std::uint32_t layout_id) {
@@ -228,7 +225,7 @@ Candidate Snapshot::judge(const Entry& entry, const Kernel* kernel, const Kernel
 Status Snapshot::failure(const KernelRequest& request, std::span<const Candidate> trail) const {
   const Entry* named = find(request.provider);
   if (!request.provider.empty() && named == nullptr) {
-    return {StatusCode::not_found, text("no provider '", request.provider,
+    return {StatusCode::not_found, text("no provider '", shown(request.provider),
                                         "'; valid: ", names_of(entries_, [](const Entry&) { return true; }))};
   }
   if (named != nullptr && !named->off.empty()) {
@@ -274,13 +271,13 @@ Resolution Snapshot::resolve(const KernelRequest& request) const {
 
 std::string to_text(const KernelRequest& request, const Resolution& resolution) {
   const bool op_ok = static_cast<std::size_t>(request.key.op) < kOpCount;
-  std::string out = text(op_ok ? to_string(request.key.op) : "invalid", " ", to_string(request.key.weights), " ",
-                         to_string(request.key.compute));
+  std::string out = text(op_ok ? to_string(request.key.op) : "unknown op", " ", text_of(request.key.weights), " ",
+                         text_of(request.key.compute));
   if (request.layout_id != 0) {
     out += text(", weights in layout ", std::to_string(request.layout_id));
   }
   if (!request.provider.empty()) {
-    out += text(", provider ", request.provider);
+    out += text(", provider ", shown(request.provider));
   }
   if (request.allow_tolerance) {
     out += ", tolerance allowed";

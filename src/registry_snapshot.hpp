@@ -17,7 +17,7 @@ namespace nibblas {
 /// A provider with the answers it gave when it joined.
 struct Member {
   const KernelProvider* provider = nullptr;
-  bool builtin = false;  ///< subject to max_isa
+  bool builtin = false;  ///< may be named as max_isa
   std::string name;
   int priority = 0;
   Availability availability;

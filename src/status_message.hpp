@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "nibblas/dtype.hpp"
 #include "nibblas/status.hpp"
 
 namespace nibblas {
@@ -20,6 +21,13 @@ class MessagePart {
   MessagePart(std::unsigned_integral auto n) noexcept { print("%llu", static_cast<unsigned long long>(n)); }
   MessagePart(std::signed_integral auto n) noexcept { print("%lld", static_cast<long long>(n)); }
   MessagePart(float f) noexcept { print("%.9g", static_cast<double>(f)); }
+  /// The name, or the number of a value outside the enum.
+  MessagePart(Compute c) noexcept : MessagePart(to_string(c)) {
+    if (static_cast<std::size_t>(c) > kComputeCount) print("%u", static_cast<unsigned>(c));
+  }
+  MessagePart(DType t) noexcept : MessagePart(to_string(t)) {
+    if (!is_valid(t)) print("%u", static_cast<unsigned>(t));
+  }
 
   std::string_view text() const noexcept { return length_ != 0 ? std::string_view(digits_, length_) : text_; }
 
@@ -33,6 +41,8 @@ class MessagePart {
   char digits_[24] = {};
   std::size_t length_ = 0;
 };
+
+inline std::string text_of(MessagePart part) { return std::string(part.text()); }
 
 /// The status with all parts joined; without memory for the message it is empty, and the code stands.
 template <class... Parts>

@@ -43,7 +43,7 @@ std::size_t tokens_of(const TileInput& in) noexcept { return std::min(in.M, tile
 /// The largest K range, by halving, that keeps k * per_k bytes within the budget; one step if nothing does.
 std::size_t k_within(const TileInput& in, std::size_t per_k, std::size_t budget) noexcept {
   std::size_t k = round_up(in.K, in.k_step);
-  while (k > in.k_step && k * per_k > budget) k = round_up(k / 2, in.k_step);
+  while (k > in.k_step && saturating_mul(k, per_k) > budget) k = round_up(k / 2, in.k_step);
   return k;
 }
 
@@ -63,7 +63,7 @@ std::size_t tile_state(const TileInput& in, std::size_t panels) noexcept {
 /// stay there while K goes by, a K range of its weights takes a quarter, one of a tile's activations at most another as
 /// X streams past: W comes from memory once for all those tiles.
 std::size_t long_row_block(const TileInput& in, std::size_t tiles) noexcept {
-  const std::size_t fit = sane_l2(in) / 2 / (tiles * tile_state(in, 1));
+  const std::size_t fit = sane_l2(in) / 2 / saturating_mul(tiles, tile_state(in, 1));
   return std::clamp(fit / 2 * 2, kLeastLongBlock, kMostLongBlock);  // kernels take two at a time
 }
 
@@ -147,7 +147,7 @@ WorkerScratch worker_scratch(const TileInput& in, const TilePlan& p) noexcept {
   if (in.zero_copy) {
     const PanelLayout& layout = panel_layout(in.weights);
     const std::size_t k = p.pack_once ? in.K : std::min(p.k_chunk, in.K);
-    s.packed = p.group * round_up(layout.range_bytes(0, k) + layout.tail_bytes, 64);
+    s.packed = saturating_mul(p.group, round_up(layout.range_bytes(0, k) + layout.tail_bytes, 64));
   }
   return s;
 }

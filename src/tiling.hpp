@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "arithmetic.hpp"
 #include "nibblas/cpu.hpp"
 #include "nibblas/kernel.hpp"
 #include "nibblas/matmul.hpp"
@@ -59,11 +60,11 @@ struct TilePlan {
 /// Total for M, N, K >= 1, any cache sizes and any threads >= 1.
 TilePlan plan(const TileInput& in) noexcept;
 
-/// Scratch of one worker, in bytes, each part a multiple of 64.
+/// Scratch of one worker, in bytes, each part a multiple of 64 or SIZE_MAX.
 struct WorkerScratch {
   std::size_t state = 0;
   std::size_t packed = 0;
-  constexpr std::size_t total() const noexcept { return state + packed; }
+  constexpr std::size_t total() const noexcept { return saturating_add(state, packed); }
 };
 WorkerScratch worker_scratch(const TileInput& in, const TilePlan& plan) noexcept;
 

@@ -23,7 +23,9 @@ struct MatmulStack {
 };
 
 /// All products of the stack as one list of tasks: threads go from one to the next without meeting. The bits are those
-/// of `count` calls of matmul(). Errors: as matmul(), and invalid_argument when products overlap in Y.
+/// of `count` calls of matmul(). No Y_i shares memory with any W_j or X_j, nor the workspace with any of them. Errors:
+/// as matmul(), and invalid_argument when products overlap in Y. Y is untouched on error, with one exception: a whole
+/// kernel from outside runs product by product, and where product i fails, Y_0 to Y_(i - 1) are written.
 NIBBLAS_API Status matmul_batched(const MatmulStack& stack, Context& context,
                                   const MatmulOptions& options = {}) noexcept;
 
@@ -32,8 +34,11 @@ NIBBLAS_API Status matmul_batched(const MatmulStack& stack, Context& context,
 NIBBLAS_API Status matmul_batched(std::span<const PackedWeights> W, const MatmulStack& stack, Context& context,
                                   const MatmulOptions& options = {}) noexcept;
 
-/// Bytes of workspace that the stack needs in this context.
+/// Bytes of workspace that the stack needs in this context. The strides and the pointers are checked as in the product.
 NIBBLAS_API Result<std::size_t> workspace_size(const MatmulStack& stack, Context& context,
                                                const MatmulOptions& options = {}) noexcept;
+/// The same for packed weights; another plan than that of views, so another size.
+NIBBLAS_API Result<std::size_t> workspace_size(std::span<const PackedWeights> W, const MatmulStack& stack,
+                                               Context& context, const MatmulOptions& options = {}) noexcept;
 
 }  // namespace nibblas

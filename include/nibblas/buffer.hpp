@@ -33,7 +33,8 @@ class NIBBLAS_API Buffer {
 };
 
 /// The scratch of products: grows on demand, never shrinks, so a second call of the same shape allocates nothing.
-/// Serves one call at a time. Over memory of the caller it does not grow: too little is a status.
+/// Serves one call at a time, and holds no operand of that call. Over memory of the caller it does not grow: too little
+/// is a status.
 class NIBBLAS_API Workspace {
  public:
   Workspace() noexcept = default;
@@ -44,6 +45,10 @@ class NIBBLAS_API Workspace {
   std::byte* reserve(std::size_t bytes) noexcept;
   std::size_t capacity() const noexcept { return fixed_ ? memory_.size() : buffer_.size(); }
   bool fixed() const noexcept { return fixed_; }
+  /// What it has at the moment: capacity() bytes.
+  std::span<const std::byte> memory() const noexcept {
+    return fixed_ ? std::span<const std::byte>(memory_) : std::span(buffer_.data(), buffer_.size());
+  }
 
  private:
   std::span<std::byte> memory_;

@@ -71,6 +71,7 @@ struct CpuInfo {
   std::string brand;
   CpuFeatures features;
   CacheInfo caches;
+  CpuFeatures not_enabled = {};  ///< the CPU has these, but the operating system does not save their registers
 };
 
 /// The machine this process runs on, detected once.

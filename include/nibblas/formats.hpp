@@ -36,14 +36,16 @@ NIBBLAS_API Status check_view(const WeightView& w) noexcept;
 NIBBLAS_API Status validate(const WeightView& w) noexcept;
 
 /// Decodes rows [row0, row0 + out.rows) of w to f32, bit-exact with ggml. out.cols == w.K. Any bytes decode: what
-/// validate would refuse gives values, perhaps NaN or Inf. Errors as check_view; out is untouched on error.
+/// validate would refuse gives values, perhaps NaN or Inf. out must not share memory with the rows that are decoded.
+/// Errors as check_view, and invalid_argument for a bad out; out is untouched on error.
 NIBBLAS_API Status dequantize(const WeightView& w, std::size_t row0, MatrixView out) noexcept;
 
-/// Encodes x (N x K) into out, dense rows; out.size() >= tensor_bytes(dtype, N, K). f16, bf16, q8_0, q4_0, tq1_0 and
-/// tq2_0 give ggml's bytes; a block too small for a finite 1/scale becomes a zero block. q4_k, q5_k and q6_k search for
-/// the least squared error. Every value and scale written is finite. Errors: invalid_argument naming row and column of
-/// an element that is not finite or so large that its f16 (bf16) value or scale would not be (q8_0 8.3e6, q4_0 5.2e5,
-/// K-quants 4.1e6, f16 and ternary 65519); unsupported for a format that has no encoder. out is untouched on error.
+/// Encodes x (N x K) into out, dense rows; out.size() >= tensor_bytes(dtype, N, K), sharing no memory with x. f16,
+/// bf16, q8_0, q4_0, tq1_0 and tq2_0 give ggml's bytes; a block too small for a finite 1/scale becomes a zero block.
+/// q4_k, q5_k and q6_k search for the least squared error. Every value and scale written is finite. Errors:
+/// invalid_argument naming row and column of an element that is not finite or so large that its f16 (bf16) value or
+/// scale would not be (q8_0 8.3e6, q4_0 5.2e5, K-quants 4.1e6, f16 and ternary 65519), or when out shares memory with
+/// x; unsupported for a format that has no encoder. out is untouched on error.
 NIBBLAS_API Status quantize(DType dtype, ConstMatrixView x, std::span<std::byte> out) noexcept;
 NIBBLAS_API bool can_quantize(DType dtype) noexcept;
 

@@ -60,6 +60,7 @@ class NIBBLAS_API File {
   /// The same on bytes in memory, which stay the caller's.
   static Result<File> parse(std::span<const std::byte> bytes) noexcept;
 
+  /// What was moved from has version 0 and holds nothing.
   File(File&&) noexcept;
   File& operator=(File&&) noexcept;
   ~File();
@@ -73,13 +74,14 @@ class NIBBLAS_API File {
 
  private:
   struct Impl;
+  const struct Contents& contents() const noexcept;
   explicit File(std::unique_ptr<Impl> impl) noexcept;
   std::unique_ptr<Impl> impl_;
 };
 
 /// A tensor of type 36 as BitNet.cpp's i2_s, to be handed to import_i2s(). That the id means i2_s in this file, and
 /// which layout and scale it has, is what the caller knows and no file says. I2sScale::companion is the f32 tensor
-/// "<name>_scale" of one element. Errors: unsupported (another type, a companion of another type), not_found (no
+/// "<name>_scale" of one element. Errors: invalid_argument (a layout or scale outside its enum), unsupported (another type, a companion of another type), not_found (no
 /// companion), invalid_data or buffer_too_small (a companion that is not one element, a hand-made Tensor).
 NIBBLAS_API Result<I2sTensor> i2s_tensor(const File& file, const Tensor& tensor, I2sLayout layout,
                                          I2sScale scale) noexcept;

@@ -73,6 +73,7 @@ class NIBBLAS_API Activations {
   std::size_t tokens(std::size_t i) const noexcept { return first_token(i + 1) - first_token(i); }
   const std::byte* tile(std::size_t i) const noexcept;
 
+  /// Bytes of M prepared rows of K elements; SIZE_MAX when that is more than any memory.
   static std::size_t bytes(Compute compute, std::size_t M, std::size_t K) noexcept;
 
  private:
@@ -85,13 +86,14 @@ class NIBBLAS_API Activations {
   Buffer buffer_;
 };
 
-/// Prepares X (M x K) into `out`, whose memory is reused. compute must not be automatic.
+/// Prepares X (M x K) into `out`, whose memory is reused. compute must not be automatic. X must not lie in that memory.
 NIBBLAS_API Status prepare(ConstMatrixView X, Compute compute, Activations& out, Context& context) noexcept;
 
-/// Y[M x N] = X[M x K] * W[N x K]^T. Y is overwritten, and untouched on error. M = 0 or N = 0: no-op; K = 0: zeros.
-/// Y must share no memory with W, X or the workspace, which is not checked: any of them may be read after parts of Y
-/// are written. Errors: shape_mismatch, buffer_too_small, unsupported, invalid_argument, out_of_memory, not_found (no
-/// such provider), invalid_data (a packed image of another layout version).
+/// Y[M x N] = X[M x K] * W[N x K]^T. Y is overwritten, and untouched on error, unless a whole kernel from outside fails
+/// after it has written. M = 0 or N = 0: no-op; K = 0: zeros. Y and the workspace share no memory with each other, W or
+/// X: parts of them are written while others are still to be read. Strided views may be interleaved. Errors:
+/// shape_mismatch, buffer_too_small, unsupported, invalid_argument (an operand that shares memory too), out_of_memory,
+/// not_found (no such provider), invalid_data (a packed image of another layout version).
 NIBBLAS_API Status matmul(const WeightView& W, ConstMatrixView X, MatrixView Y, Context& context,
                           const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Status matmul(const PackedWeights& W, ConstMatrixView X, MatrixView Y, Context& context,
@@ -102,13 +104,14 @@ NIBBLAS_API Status matmul(const WeightView& W, const Activations& X, MatrixView 
 NIBBLAS_API Status matmul(const PackedWeights& W, const Activations& X, MatrixView Y, Context& context,
                           const MatmulOptions& options = {}) noexcept;
 
-/// y[N] = W[N x K] * x[K].
+/// y[N] = W[N x K] * x[K]; all else as matmul().
 NIBBLAS_API Status gemv(const WeightView& W, std::span<const float> x, std::span<float> y, Context& context,
                         const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Status gemv(const PackedWeights& W, std::span<const float> x, std::span<float> y, Context& context,
                         const MatmulOptions& options = {}) noexcept;
 
-/// Bytes of workspace that a matmul of W with M rows needs in this context.
+/// Bytes of workspace that a matmul of W with M rows needs in this context; of a whole kernel from outside, which takes
+/// what it wants itself, 0.
 NIBBLAS_API Result<std::size_t> workspace_size(const WeightView& W, std::size_t M, Context& context,
                                                const MatmulOptions& options = {}) noexcept;
 NIBBLAS_API Result<std::size_t> workspace_size(const PackedWeights& W, std::size_t M, Context& context,

@@ -36,7 +36,9 @@ class NIBBLAS_API PackedWeights {
   static Result<PackedWeights> pack(const WeightView& w, Context& context, const MatmulOptions& options) noexcept;
   static Result<PackedWeights> pack(const WeightView& w, Context& context) noexcept;
   /// A saved image; `image` stays the caller's, must outlive the result and be 64-byte aligned. Checks the header and
-  /// the extent. Errors: invalid_data (not such an image, other version, wrong size), invalid_argument (alignment).
+  /// the extent; the extent of a layout from outside is checked by its kernel, when a product is asked for. Errors:
+  /// invalid_data (not such an image, other version, wrong size, reserved bytes that are not 0), shape_mismatch (a
+  /// shape that the format cannot have), invalid_argument (alignment).
   static Result<PackedWeights> from_bytes(std::span<const std::byte> image) noexcept;
 
   DType dtype() const noexcept { return dtype_; }

@@ -16,8 +16,10 @@ namespace nibblas {
 /// What may be set from outside. from_env() reads NIBBLAS_PROVIDER, NIBBLAS_MAX_ISA and NIBBLAS_DISABLE.
 struct RegistryConfig {
   std::string force_provider;  ///< only this provider, with scalar below it for keys that it lacks
-  std::string max_isa;         ///< "scalar", "avx2", ...: built-in providers above it are off
-  std::string disable;         ///< comma-separated provider or kernel names
+  /// "scalar", "avx2", ...: a built-in provider. Kernels that need a CPU feature beyond the instruction set it is made
+  /// for are off, those of providers from outside included; one that names no needs stays.
+  std::string max_isa;
+  std::string disable;  ///< comma-separated provider or kernel names
 
   NIBBLAS_API static RegistryConfig from_env();
 };
@@ -66,7 +68,8 @@ class NIBBLAS_API KernelRegistry {
   const Status& config_status() const noexcept;
 
   /// Adds a provider. Adding the same object twice is a no-op. Errors: another provider has its name; a kernel is
-  /// malformed (neither tiled nor whole, null function, illegal key, a name that is taken).
+  /// malformed (neither tiled nor whole, null function, illegal key, a name that is taken). Names have at most 64
+  /// bytes, without commas, spaces and control characters.
   Status add(const KernelProvider& provider);
   Status remove(std::string_view name);
   /// Case-insensitive; null when there is none.

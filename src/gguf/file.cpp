@@ -9,6 +9,7 @@
 #include "gguf/mapping.hpp"
 #include "gguf/parser.hpp"
 #include "gguf/types.hpp"
+#include "immortal.hpp"
 #include "nibblas/dtype.hpp"
 #include "nibblas/gguf.hpp"
 
@@ -67,6 +68,12 @@ Result<float> companion_of(const File& file, const Tensor& tensor) {
 }
 
 Result<I2sTensor> i2s_of(const File& file, const Tensor& tensor, I2sLayout layout, I2sScale scale) {
+  if (layout > I2sLayout::sequential) {
+    return Status(StatusCode::invalid_argument, "i2_s: unknown layout " + std::to_string(static_cast<int>(layout)));
+  }
+  if (scale > I2sScale::companion) {
+    return Status(StatusCode::invalid_argument, "i2_s: unknown scale " + std::to_string(static_cast<int>(scale)));
+  }
   if (tensor.type != kTypeI2s) {
     return Status(StatusCode::unsupported,
                   "tensor " + quoted(tensor.name) + " is " + tensor.type_name() + ", not of type 36");
@@ -138,7 +145,7 @@ Result<File> File::open(const std::string& path) noexcept {
     auto mapping = Mapping::open(path);
     if (!mapping) return mapping.status();
     auto contents = Parser(mapping->bytes()).parse();
-    if (!contents) return Status(contents.status().code(), path + ": " + contents.status().message());
+    if (!contents) return Status(contents.status().code(), quoted_path(path) + ": " + contents.status().message());
     return File(std::make_unique<Impl>(Impl{std::move(mapping).value(), std::move(contents).value()}));
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::out_of_memory, {});
@@ -155,23 +162,29 @@ Result<File> File::parse(std::span<const std::byte> bytes) noexcept {
   }
 }
 
+/// What a file that was moved from holds.
+const Contents& File::contents() const noexcept {
+  static Immortal<const Contents> nothing;
+  return impl_ != nullptr ? impl_->contents : nothing.get();
+}
+
 File::File(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 File::File(File&&) noexcept = default;
 File& File::operator=(File&&) noexcept = default;
 File::~File() = default;
 
-std::uint32_t File::version() const noexcept { return impl_->contents.version; }
-std::uint64_t File::alignment() const noexcept { return impl_->contents.alignment; }
-const std::vector<Tensor>& File::tensors() const noexcept { return impl_->contents.tensors; }
-const std::vector<KeyValue>& File::metadata() const noexcept { return impl_->contents.metadata; }
+std::uint32_t File::version() const noexcept { return contents().version; }
+std::uint64_t File::alignment() const noexcept { return contents().alignment; }
+const std::vector<Tensor>& File::tensors() const noexcept { return contents().tensors; }
+const std::vector<KeyValue>& File::metadata() const noexcept { return contents().metadata; }
 
 const Tensor* File::find(std::string_view name) const noexcept {
-  const Contents& c = impl_->contents;
+  const Contents& c = contents();
   return find_by_name(c.tensors, c.tensors_by_name, name, [](const Tensor& t) { return std::string_view(t.name); });
 }
 
 const KeyValue* File::find_key(std::string_view key) const noexcept {
-  const Contents& c = impl_->contents;
+  const Contents& c = contents();
   return find_by_name(c.metadata, c.metadata_by_key, key, [](const KeyValue& kv) { return std::string_view(kv.key); });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ascii.hpp"
 #include "gguf/types.hpp"
 
 namespace nibblas::gguf {
@@ -55,6 +56,11 @@ std::string quoted(std::string_view name) {
   std::string text = "'";
   for (const char c : name.substr(0, limit)) text += c >= ' ' && c <= '~' ? c : '?';
   return text + (name.size() > limit ? "...'" : "'");
+}
+
+std::string quoted_path(std::string_view path) {
+  constexpr std::size_t limit = 1024;
+  return text("'", shown(path, limit), "'");
 }
 
 Result<std::uint64_t> tensor_bytes(const Tensor& tensor) {

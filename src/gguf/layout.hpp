@@ -15,6 +15,9 @@ namespace nibblas::gguf {
 /// A name from a file, fit for a message: in quotes, at most 64 bytes, anything but printable ASCII as '?'.
 std::string quoted(std::string_view name);
 
+/// A path, in quotes: of at most 1024 bytes, control characters as \xNN.
+std::string quoted_path(std::string_view path);
+
 /// Bytes of a tensor whose type has a known block size. Errors: invalid_data when the dimensions overflow or ne[0] is
 /// no multiple of the block.
 Result<std::uint64_t> tensor_bytes(const Tensor& tensor);

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "gguf/layout.hpp"
+
 namespace nibblas::gguf {
 namespace {
 
@@ -26,7 +28,9 @@ class Descriptor {
   int fd_;
 };
 
-Status io_error(const std::string& path, const std::string& what) { return {StatusCode::io_error, path + ": " + what}; }
+Status io_error(const std::string& path, const std::string& what) {
+  return {StatusCode::io_error, quoted_path(path) + ": " + what};
+}
 
 Status os_error(const std::string& path, int error) { return io_error(path, std::generic_category().message(error)); }
 
@@ -38,7 +42,7 @@ Mapping::~Mapping() {
 }
 
 Result<Mapping> Mapping::open(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return io_error("path", "contains a NUL character");
+  if (path.find('\0') != std::string::npos) return io_error(path, "the path contains a NUL character");
   // O_NONBLOCK: opening a FIFO would otherwise wait for a writer. It changes nothing for regular files.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return os_error(path, errno);

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <numeric>
-#include <optional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -29,23 +28,26 @@ constexpr int kMaxArrayDepth = 4;
 constexpr std::uint32_t kMaxDims = 4;  // as ggml
 constexpr std::uint64_t kMaxAlignment = std::uint64_t{1} << 20;
 
+/// Positions by name. A tree, so that a name which is there already is seen at once, whatever names a file is made of;
+/// the names stay in the file.
+class NameIndex {
+ public:
+  /// False when the name was there.
+  bool add(std::string_view name, std::size_t position) { return positions_.emplace(name, position).second; }
+  /// In the order of the names.
+  std::vector<std::size_t> positions() const {
+    std::vector<std::size_t> list;
+    list.reserve(positions_.size());
+    for (const auto& [name, position] : positions_) list.push_back(position);
+    return list;
+  }
+
+ private:
+  std::map<std::string_view, std::size_t> positions_;
+};
+
 Status invalid(std::uint64_t position, const std::string& what) {
   return {StatusCode::invalid_data, "at byte " + std::to_string(position) + ": " + what};
-}
-
-/// Orders `items` by name; the position of the second of two equal ones, if there are any.
-template <class T, class NameOf>
-std::optional<std::size_t> index_by_name(const std::vector<T>& items, NameOf name_of, std::vector<std::size_t>& index) {
-  index.resize(items.size());
-  std::iota(index.begin(), index.end(), std::size_t{0});
-  std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {
-    const int order = name_of(items[a]).compare(name_of(items[b]));
-    return order != 0 ? order < 0 : a < b;
-  });
-  const auto same = std::adjacent_find(
-      index.begin(), index.end(), [&](std::size_t a, std::size_t b) { return name_of(items[a]) == name_of(items[b]); });
-  if (same == index.end()) return std::nullopt;
-  return *std::next(same);
 }
 
 }  // namespace
@@ -89,19 +91,21 @@ Status Parser::header() {
 
 Status Parser::key_values() {
   auto& metadata = contents_.metadata;
+  NameIndex keys;
   for (std::uint64_t i = 0; i < kv_count_; ++i) {
     KeyValue kv;
-    if (Status s = key_value(kv); !s) return s;
+    std::string_view key;
+    if (Status s = key_value(kv, key); !s) return s;
+    if (!keys.add(key, metadata.size())) {
+      return {StatusCode::invalid_data, "the metadata key " + quoted(key) + " appears twice"};
+    }
     metadata.push_back(std::move(kv));
   }
-  const auto twice = index_by_name(
-      metadata, [](const KeyValue& kv) { return std::string_view(kv.key); }, contents_.metadata_by_key);
-  if (twice) return {StatusCode::invalid_data, "the metadata key " + quoted(metadata[*twice].key) + " appears twice"};
+  contents_.metadata_by_key = keys.positions();
   return {};
 }
 
-Status Parser::key_value(KeyValue& kv) {
-  std::string_view key;
+Status Parser::key_value(KeyValue& kv, std::string_view& key) {
   if (!in_.read_string(key)) return truncated("a metadata key");
   kv.key = key;
   std::uint32_t type = 0;
@@ -212,21 +216,23 @@ Status Parser::alignment() {
 
 Status Parser::tensor_infos() {
   auto& tensors = contents_.tensors;
+  NameIndex names;
   for (std::uint64_t i = 0; i < tensor_count_; ++i) {
     Tensor tensor;
+    std::string_view name;
     std::uint64_t offset = 0;
-    if (Status s = tensor_info(tensor, offset); !s) return s;
+    if (Status s = tensor_info(tensor, name, offset); !s) return s;
+    if (!names.add(name, tensors.size())) {
+      return {StatusCode::invalid_data, "the tensor name " + quoted(name) + " appears twice"};
+    }
     tensors.push_back(std::move(tensor));
     offsets_.push_back(offset);
   }
-  const auto twice = index_by_name(
-      tensors, [](const Tensor& t) { return std::string_view(t.name); }, contents_.tensors_by_name);
-  if (twice) return {StatusCode::invalid_data, "the tensor name " + quoted(tensors[*twice].name) + " appears twice"};
+  contents_.tensors_by_name = names.positions();
   return {};
 }
 
-Status Parser::tensor_info(Tensor& tensor, std::uint64_t& offset) {
-  std::string_view name;
+Status Parser::tensor_info(Tensor& tensor, std::string_view& name, std::uint64_t& offset) {
   if (!in_.read_string(name)) return truncated("a tensor name");
   tensor.name = name;
   const std::uint64_t position = in_.position();

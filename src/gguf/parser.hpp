@@ -34,13 +34,13 @@ class Parser {
  private:
   Status header();
   Status key_values();
-  Status key_value(KeyValue& kv);
+  Status key_value(KeyValue& kv, std::string_view& key);
   Status scalar(std::uint32_t type, Value& value);
   Status array(std::uint64_t& length, int depth);
   Status elements(std::uint32_t type, std::uint64_t length, int depth);
   Status alignment();
   Status tensor_infos();
-  Status tensor_info(Tensor& tensor, std::uint64_t& offset);
+  Status tensor_info(Tensor& tensor, std::string_view& name, std::uint64_t& offset);
   Status place_tensors();
 
   Status truncated(std::string_view what) const;

@@ -2,12 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "ascii.hpp"
 #include "cpu_detect.hpp"
 #include "nibblas/cpu.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace nibblas {
 namespace {
@@ -70,13 +76,14 @@ TEST(HostCpu, KnowsItsArchitecture) {
 #endif
 }
 
-// The kernel's own list is an independent witness. Under user-mode emulation /proc/cpuinfo is the host's, so there only
-// the machine's own run can tell.
+// The kernel's own list is an independent witness. Under user-mode emulation /proc/cpuinfo is the host's and the CPU
+// has another model: there only the machine's own run can tell.
 TEST(HostCpu, AgreesWithTheKernel) {
 #if defined(__x86_64__)
   std::ifstream in("/proc/cpuinfo");
   std::string line;
   std::string vendor;
+  std::map<std::string, unsigned> numbers;
   std::set<std::string> flags;
   while (flags.empty() && std::getline(in, line)) {
     const std::size_t colon = line.find(':');
@@ -90,10 +97,22 @@ TEST(HostCpu, AgreesWithTheKernel) {
       for (std::string flag; rest >> flag;) {
         flags.insert(flag);
       }
+    } else if (unsigned number = 0; rest >> number) {
+      numbers[std::string(ascii_trim(line.substr(0, colon)))] = number;
     }
   }
   if (flags.empty() || vendor != host_cpu().vendor) {
     GTEST_SKIP() << "no /proc/cpuinfo of this CPU";
+  }
+  std::uint32_t signature = 0;
+  std::uint32_t rest = 0;
+  ASSERT_NE(__get_cpuid(1, &signature, &rest, &rest, &rest), 0);
+  const std::uint32_t base_family = (signature >> 8) & 15u;
+  const std::uint32_t family = base_family + (base_family == 15 ? (signature >> 20) & 255u : 0);
+  const std::uint32_t model = ((signature >> 4) & 15u) | (family >= 6 ? (signature >> 12) & 0xf0u : 0);
+  if (numbers["cpu family"] != family || numbers["model"] != model || numbers["stepping"] != (signature & 15u)) {
+    GTEST_SKIP() << "an emulator: /proc/cpuinfo is of family " << numbers["cpu family"] << " model " << numbers["model"]
+                 << ", CPUID says family " << family << " model " << model;
   }
   const std::pair<CpuFeature, const char*> names[] = {{CpuFeature::sse2, "sse2"},
                                                       {CpuFeature::ssse3, "ssse3"},

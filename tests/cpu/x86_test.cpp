@@ -157,6 +157,29 @@ TEST(X86, EachPartOfZmmStateIsNeeded) {
   }
 }
 
+TEST(X86, WhatTheSystemDoesNotEnableIsKnown) {
+  const auto not_enabled = [](const PaperCpu& c) { return to_string(detect_x86(c).not_enabled); };
+  EXPECT_EQ(not_enabled(sapphire_rapids()), "");
+  EXPECT_EQ(not_enabled(nehalem()), "");
+  constexpr const char* vectors =
+      "avx f16c fma avx2 avx512f avx512bw avx512vl avx512dq avx512cd avx512vnni avx512bf16 avx512vbmi avxvnni";
+  PaperCpu c = sapphire_rapids();
+  c.at(1).ecx &= ~kOsxsave;
+  EXPECT_EQ(not_enabled(c), vectors);
+  c = sapphire_rapids();
+  c.xcr0 = 3;
+  EXPECT_EQ(not_enabled(c), vectors);
+  c.xcr0 = 7;
+  EXPECT_EQ(not_enabled(c), "avx512f avx512bw avx512vl avx512dq avx512cd avx512vnni avx512bf16 avx512vbmi");
+  c.at(7).ebx &= ~kF;
+  EXPECT_EQ(not_enabled(c), "") << "subsets without foundation are nowhere";
+  c = haswell();
+  c.xcr0 = 0;
+  EXPECT_EQ(not_enabled(c), "avx f16c fma avx2");
+  c.at(1).ecx &= ~kAvx;
+  EXPECT_EQ(not_enabled(c), "");
+}
+
 TEST(X86, Avx2WithoutFma) {
   PaperCpu c = haswell();
   c.at(1).ecx &= ~kFma;

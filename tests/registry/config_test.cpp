@@ -24,10 +24,13 @@ class ConfigTest : public ::testing::Test {
   KernelRegistry forced(std::string name) { return with({std::move(name), {}, {}}); }
   KernelRegistry disabled(std::string list) { return with({{}, {}, std::move(list)}); }
 
+  static constexpr CpuFeatures kAvx2 = CpuFeatures{}.with(CpuFeature::avx2);
+  static constexpr CpuFeatures kAvx512 = kAvx2.with(CpuFeature::avx512f);
+
   const Provider scalar_{"scalar", 0, {tiled(kF32, "s.f32"), tiled(kQ4, "s.q4")}};
-  const Provider avx2_{"avx2", 100, {tiled(kF32, "a2.f32")}, CpuFeatures{}.with(CpuFeature::avx2)};
+  const Provider avx2_{"avx2", 100, {needing(tiled(kF32, "a2.f32"), kAvx2)}, kAvx2};
   const Provider avx512_{
-      "avx512", 110, {tiled(kF32, "a5.f32"), tiled(kQ4, "a5.q4")}, CpuFeatures{}.with(CpuFeature::avx512f)};
+      "avx512", 110, {needing(tiled(kF32, "a5.f32"), kAvx512), needing(tiled(kQ4, "a5.q4"), kAvx512)}, kAvx512};
   const Provider vendor_{"Vendor", 500, {whole(kF32, "v.f32")}};
 };
 
@@ -124,8 +127,29 @@ TEST_F(ConfigTest, DisableProvidersAndKernels) {
 TEST_F(ConfigTest, DisablingTheUnknownListsWhatThereIs) {
   KernelRegistry r = disabled("avx2,vendor, x.y");
   expect_error(r, StatusCode::invalid_argument,
-               "NIBBLAS_DISABLE=vendor, x.y: no provider or kernel has that name; valid providers: avx512, avx2, "
-               "scalar; valid kernels: a5.f32, a5.q4, a2.f32, s.f32, s.q4");
+               "NIBBLAS_DISABLE=vendor, x.y: no provider or kernel has that name; valid: avx512, avx2, scalar, or one "
+               "of their kernels, as explain() names them");
+}
+
+TEST_F(ConfigTest, NamesFromOutsideAreBoundedAndEscapedInMessages) {
+  const std::string hostile = std::string("a\x1b[31m\n") + std::string(100000, 'x');
+  const std::string echoed = "a\\x1b[31m\\x0a" + std::string(64 - 7, 'x') + "...";
+  for (const RegistryConfig& config :
+       {RegistryConfig{hostile, {}, {}}, RegistryConfig{{}, hostile, {}}, RegistryConfig{{}, {}, hostile}}) {
+    const std::string message = with(config).config_status().message();
+    EXPECT_NE(message.find("=" + echoed + ": no "), std::string::npos) << message;
+    EXPECT_LT(message.size(), 300u);
+  }
+  KernelRegistry r = with({});
+  const std::string asked = "no provider '" + echoed + "'; valid: avx512, avx2, scalar";
+  EXPECT_EQ(r.resolve({.key = kF32, .provider = hostile}).status.message(), asked);
+  EXPECT_EQ(r.remove(hostile).message(), asked);
+  EXPECT_NE(r.explain({.key = kF32, .provider = hostile}).find(", provider " + echoed + " ->"), std::string::npos);
+
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "no" + std::to_string(i) + ",";
+  const std::string message = disabled(many).config_status().message();
+  EXPECT_NE(message.find("NIBBLAS_DISABLE=no0, no1, no2, no3 and 996 more: "), std::string::npos) << message;
 }
 
 TEST_F(ConfigTest, ADisabledOutsiderMayComeAndGo) {
@@ -141,8 +165,7 @@ TEST_F(ConfigTest, ADisabledOutsiderMayComeAndGo) {
   EXPECT_EQ(chosen(r, {.key = kF32}), "avx2");
 }
 
-// ---- NIBBLAS_MAX_ISA: only members marked as built in are capped
-// -----------------------------------------------------
+// ---- NIBBLAS_MAX_ISA: a cap of CPU features, whatever the priorities ------------------------------------------------
 
 class MaxIsaTest : public ConfigTest {
  protected:
@@ -165,27 +188,55 @@ class MaxIsaTest : public ConfigTest {
     s.add(scalar_, true);
     s.add(avx2_, true);
     s.add(avx512_, true);
+    s.add(portable2_, true);
+    s.add(portable512_, true);
     s.add(vendor_, false);
     return s;
   }
+
+  const Provider portable2_{"portable2", 80, {needing(tiled(kQ4, "p2.q4"), kAvx2)}, kAvx2};
+  const Provider portable512_{"portable512", 90, {needing(tiled(kQ4, "p5.q4"), kAvx512)}, kAvx512};
 };
 
-TEST_F(MaxIsaTest, CapsBuiltInProvidersByPriority) {
-  const State avx512 = capped("avx512");
-  EXPECT_EQ(avx512.snapshot().resolve({.key = kQ4}).provider, "avx512");
+TEST_F(MaxIsaTest, CapsFeaturesNotPriorities) {
+  const auto usable = [](const Snapshot& snapshot) {
+    std::string names;
+    for (const Entry& e : snapshot.entries()) {
+      if (e.off.empty()) names += e.member.name + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(usable(capped("avx512").snapshot()), "Vendor avx512 avx2 portable512 portable2 scalar ");
+  EXPECT_EQ(usable(capped("portable512").snapshot()), "Vendor avx512 avx2 portable512 portable2 scalar ");
+  EXPECT_EQ(usable(capped(" AVX2").snapshot()), "Vendor avx2 portable2 scalar ");
+  EXPECT_EQ(usable(capped("portable2").snapshot()), "Vendor avx2 portable2 scalar ");
+  EXPECT_EQ(usable(capped("scalar").snapshot()), "Vendor scalar ");
+}
+
+TEST_F(MaxIsaTest, SaysWhichFeatureIsAboveTheCap) {
   const State avx2 = capped(" AVX2");
   const Snapshot s2 = avx2.snapshot();
   ASSERT_TRUE(s2.config_status().ok());
-  EXPECT_EQ(s2.resolve({.key = kQ4}).provider, "scalar");
-  EXPECT_EQ(reason(s2.resolve({.key = kQ4}), "avx512"), "above NIBBLAS_MAX_ISA=AVX2");
+  EXPECT_EQ(s2.resolve({.key = kQ4}).provider, "portable2");
+  EXPECT_EQ(reason(s2.resolve({.key = kQ4}), "avx512"), "needs avx512f, above NIBBLAS_MAX_ISA=AVX2");
   EXPECT_EQ(s2.resolve({.key = kF32, .provider = "avx2"}).provider, "avx2");
   const State scalar = capped("scalar");
-  EXPECT_EQ(reason(scalar.snapshot().resolve({.key = kF32}), "avx2"), "above NIBBLAS_MAX_ISA=scalar");
+  EXPECT_EQ(reason(scalar.snapshot().resolve({.key = kF32}), "avx2"), "needs avx2, above NIBBLAS_MAX_ISA=scalar");
 }
 
-TEST_F(MaxIsaTest, LeavesOutsidersAlone) {
+TEST_F(MaxIsaTest, AnOutsiderStaysAsFarAsItsKernelsNameNoFeatureAbove) {
   const State s = capped("scalar");
-  EXPECT_EQ(s.snapshot().resolve({.key = kF32}).provider, "Vendor");
+  EXPECT_EQ(s.snapshot().resolve({.key = kF32}).provider, "Vendor") << "it names no needs";
+  const Provider mixed("mixed", 600, {tiled(kF32, "m.f32"), needing(tiled(kQ4, "m.q4"), kAvx512)});
+  const Provider wide("wide", 700, {needing(tiled(kF32, "w.f32"), kAvx512)});
+  State t = capped("avx2");
+  t.add(mixed, false);
+  t.add(wide, false);
+  const Snapshot snapshot = t.snapshot();
+  EXPECT_EQ(snapshot.resolve({.key = kF32}).provider, "mixed");
+  EXPECT_EQ(snapshot.resolve({.key = kQ4}).provider, "portable2");
+  EXPECT_EQ(reason(snapshot.resolve({.key = kQ4}), "m.q4"), "needs avx512f, above NIBBLAS_MAX_ISA=avx2");
+  EXPECT_EQ(snapshot.find("wide")->off, "needs avx512f, above NIBBLAS_MAX_ISA=avx2");
 }
 
 TEST_F(MaxIsaTest, OnlyBuiltInNamesAreValid) {
@@ -193,7 +244,8 @@ TEST_F(MaxIsaTest, OnlyBuiltInNamesAreValid) {
   const Snapshot snap = outsider.snapshot();
   EXPECT_EQ(snap.config_status().code(), StatusCode::invalid_argument);
   EXPECT_EQ(snap.config_status().message(),
-            "NIBBLAS_MAX_ISA=vendor: no built-in provider has that name; valid: avx512, avx2, scalar");
+            "NIBBLAS_MAX_ISA=vendor: no built-in provider has that name; valid: avx512, avx2, portable512, portable2, "
+            "scalar");
   EXPECT_EQ(snap.select({.key = kF32}), nullptr);
 }
 
@@ -211,8 +263,9 @@ TEST_F(MaxIsaTest, ACapThatTheCpuCannotReachIsFine) {
 
 TEST_F(MaxIsaTest, ForcingAboveTheCapIsAnError) {
   const State s = capped("avx2", "avx512");
-  EXPECT_EQ(s.snapshot().config_status().message(),
-            "NIBBLAS_PROVIDER=avx512: above NIBBLAS_MAX_ISA=avx2; valid: Vendor, avx2, scalar");
+  EXPECT_EQ(
+      s.snapshot().config_status().message(),
+      "NIBBLAS_PROVIDER=avx512: needs avx512f, above NIBBLAS_MAX_ISA=avx2; valid: Vendor, avx2, portable2, scalar");
 }
 
 TEST_F(MaxIsaTest, AProblemAtStartupComesFirst) {

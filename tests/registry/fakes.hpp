@@ -47,6 +47,11 @@ inline Kernel tolerant(Kernel k) {
   return k;
 }
 
+inline Kernel needing(Kernel k, CpuFeatures needs) {
+  k.needs = needs;
+  return k;
+}
+
 class Provider final : public KernelProvider {
  public:
   Provider(std::string name, int priority, std::vector<Kernel> kernels, CpuFeatures needs = {})

@@ -131,7 +131,9 @@ class Thrower final : public KernelProvider {
 TEST(Registry, AProviderThatThrowsIsAStatus) {
   const Thrower p;
   KernelRegistry r(cpu());
-  EXPECT_EQ(r.add(p).code(), StatusCode::invalid_argument);
+  const Status s = r.add(p);
+  EXPECT_EQ(s.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(s.message(), "provider 'thrower' threw an exception while it was added: device on fire");
   EXPECT_TRUE(r.providers().empty());
 }
 
@@ -159,12 +161,14 @@ TEST_P(Malformed, IsRefusedByNameAndNothingChanges) {
   KernelRegistry r(cpu());
   const Status s = r.add(p);
   EXPECT_EQ(s.code(), StatusCode::invalid_argument);
-  EXPECT_NE(s.message().find("'prov', kernel 1 '" + std::string(bad.name == nullptr ? "" : bad.name) + "'"),
+  EXPECT_NE(s.message().find("'prov', kernel 1 '" + std::string(bad.name == nullptr ? "" : bad.name).substr(0, 64)),
             std::string::npos)
       << s.message();
   EXPECT_NE(s.message().find(fault.expected), std::string::npos) << s.message();
   EXPECT_TRUE(r.providers().empty());
 }
+
+constexpr const char* kLongName = "a-name-of-more-than-sixty-four-bytes-does-not-fit-into-a-list-of-names";
 
 const Fault kFaults[] = {
     {"no_prepare", [](Kernel& k) { k.tiled.prepare = nullptr; }, "tiled.prepare is null"},
@@ -173,17 +177,21 @@ const Fault kFaults[] = {
     {"zero_step", [](Kernel& k) { k.tiled.k_step = 0; }, "k_step 0"},
     {"odd_step", [](Kernel& k) { k.tiled.k_step = 33; }, "k_step 33 is no multiple of the layout's block of 32"},
     {"no_state", [](Kernel& k) { k.tiled.state_floats = 0; }, "state_floats is 0"},
+    {"huge_state", [](Kernel& k) { k.tiled.state_floats = std::size_t{1} << 58; },
+     "state_floats is 288230376151711744, not in 1..1024"},
     {"no_stream", [](Kernel& k) { k.tiled.streams = 0; }, "streams 0"},
     {"many_streams", [](Kernel& k) { k.tiled.streams = 65; }, "streams 65"},
     {"both", [](Kernel& k) { k.whole.run = run; }, "both tiled and whole"},
     {"neither", [](Kernel& k) { k.tiled = {}; }, "neither tiled nor whole"},
     {"illegal_key", [](Kernel& k) { k.key.compute = Compute::int8_token; }, "format q4_0, compute int8_token"},
+    {"garbage_compute", [](Kernel& k) { k.key.compute = static_cast<Compute>(77); }, "format q4_0, compute 77"},
     {"automatic", [](Kernel& k) { k.key.compute = Compute::automatic; }, "compute automatic"},
-    {"garbage_format", [](Kernel& k) { k.key.weights = static_cast<DType>(200); }, "format invalid"},
+    {"garbage_format", [](Kernel& k) { k.key.weights = static_cast<DType>(200); }, "format 200"},
     {"garbage_op", [](Kernel& k) { k.key.op = static_cast<Op>(9); }, "unknown op"},
     {"garbage_results", [](Kernel& k) { k.results = static_cast<Results>(9); }, "results is neither"},
     {"null_name", [](Kernel& k) { k.name = nullptr; }, "name is empty"},
     {"empty_name", [](Kernel& k) { k.name = ""; }, "name is empty"},
+    {"long_name", [](Kernel& k) { k.name = kLongName; }, "exceeds 64 bytes"},
     {"comma", [](Kernel& k) { k.name = "a,b"; }, "comma"},
     {"space", [](Kernel& k) { k.name = "a b"; }, "space"},
     {"twice", [](Kernel& k) { k.name = "GOOD"; }, "used twice"},
@@ -216,11 +224,19 @@ TEST(Registry, AKernelNameOfAnotherProviderIsTaken) {
 }
 
 TEST(Registry, ProviderNamesMustFitTheEnvironmentVariables) {
-  for (const char* name : {"", "a,b", "a b", "tab\t"}) {
+  const std::string longest(64, 'p');
+  for (const std::string& name : {std::string(), std::string("a,b"), std::string("a b"), std::string("tab\t"),
+                                  std::string("esc\x1b[2J"), std::string("nul\0l", 5), longest + "p"}) {
     const Provider p(name, 1, {tiled(kF32, "k")});
     KernelRegistry r(cpu());
-    EXPECT_EQ(r.add(p).code(), StatusCode::invalid_argument) << name;
+    const Status s = r.add(p);
+    EXPECT_EQ(s.code(), StatusCode::invalid_argument) << name;
+    EXPECT_LT(s.message().size(), 200u);
+    for (const char c : s.message()) EXPECT_TRUE(c >= ' ' && c <= '~') << name;
   }
+  const Provider p(longest, 1, {tiled(kF32, "k")});
+  KernelRegistry r(cpu());
+  EXPECT_TRUE(r.add(p).ok());
 }
 
 }  // namespace

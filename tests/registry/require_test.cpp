@@ -18,13 +18,8 @@ constexpr CpuFeatures kBoth = kDotprod.with(CpuFeature::i8mm);
 
 class RequireTest : public ::testing::Test {
  protected:
-  static Kernel needing(KernelKey key, const char* name, CpuFeatures needs) {
-    Kernel k = tiled(key, name);
-    k.needs = needs;
-    return k;
-  }
   const Provider scalar_{"scalar", 0, {tiled(kQ4, "plain")}};
-  const Provider dot_{"dot", 100, {needing(kQ4, "dotted", kDotprod)}};
+  const Provider dot_{"dot", 100, {needing(tiled(kQ4, "dotted"), kDotprod)}};
   const Provider top_{"top", 200, {tiled(kQ4, "best")}};
 };
 
