@@ -62,6 +62,9 @@ TEST_F(Errors, Strides) {
   refused(matmul(W, {p.x.data(), 3, 64, SIZE_MAX}, y.view(), context), StatusCode::invalid_argument, {"X", "overflow"});
   W.row_stride = 35;
   refused(matmul(W, p.rows(), y.view(), context), StatusCode::invalid_argument, {"row_stride = 35", "36"});
+  W.row_stride = SIZE_MAX / 4;
+  refused(matmul(W, p.rows(), y.view(), context), StatusCode::shape_mismatch,
+          {"row_stride = " + std::to_string(SIZE_MAX / 4), "overflows"});
 }
 
 TEST_F(Errors, Misalignment) {
@@ -94,6 +97,7 @@ TEST_F(Errors, IllegalCompute) {
   refused(matmul(W, p.rows(), Y, context, {.compute = Compute::int8_token}), StatusCode::unsupported,
           {"q4_0", "int8_token", "legal: f32, int8"});
   refused(matmul(W, p.rows(), Y, context, {.compute = static_cast<Compute>(7)}), StatusCode::unsupported, {"7"});
+  EXPECT_NE(explain(W, 3, context, {.compute = static_cast<Compute>(77)}).find("q4_0 77 -> error"), std::string::npos);
   ExactProblem f(DType::f32, 3, 20, 64);
   refused(matmul(f.view(), f.rows(), Y, context, {.compute = Compute::int8}), StatusCode::unsupported, {"f32", "int8"});
   refused(PackedWeights::pack(W, context, {.compute = Compute::int8_token}).status(), StatusCode::unsupported,
@@ -122,11 +126,12 @@ TEST_F(Errors, PreparedActivations) {
   refused(prepare({nullptr, 3, 64}, Compute::int8, X, context), StatusCode::invalid_argument, {"X", "null"});
   refused(prepare({p.x.data(), 3, 64, 63}, Compute::int8, X, context), StatusCode::invalid_argument, {"stride 63"});
   refused(prepare(p.rows(), Compute::automatic, X, context), StatusCode::invalid_argument, {"automatic"});
-  refused(prepare(p.rows(), static_cast<Compute>(9), X, context), StatusCode::invalid_argument, {"compute"});
+  refused(prepare(p.rows(), static_cast<Compute>(77), X, context), StatusCode::invalid_argument, {"not 77"});
   ASSERT_TRUE(prepare(p.rows(), Compute::int8_token, X, context));
   refused(matmul(W, X, Y, context), StatusCode::unsupported, {"q4_0", "int8_token"});
   ASSERT_TRUE(prepare(p.rows(), Compute::int8, X, context));
   refused(matmul(W, X, Y, context, {.compute = Compute::f32}), StatusCode::invalid_argument, {"int8", "f32"});
+  refused(matmul(W, X, Y, context, {.compute = static_cast<Compute>(77)}), StatusCode::invalid_argument, {"is 77"});
   ASSERT_TRUE(prepare({p.x.data(), 2, 64}, Compute::int8, X, context));
   refused(matmul(W, X, Y, context), StatusCode::shape_mismatch, {"Y has 3 rows", "M = 2"});
 }

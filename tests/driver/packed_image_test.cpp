@@ -18,7 +18,7 @@ namespace {
 
 // Where things lie in the header.
 constexpr std::size_t kHeaderVersion = 8, kDType = 12, kLayoutId = 16, kLayoutVersion = 20, kN = 24, kK = 32,
-                      kPayload = 40;
+                      kReserved16 = 22, kPayload = 40, kReserved = 48;
 
 class PackedImage : public testing::Test {
  protected:
@@ -128,6 +128,10 @@ TEST_F(PackedImage, HeaderFieldsThatAreWrong) {
   refused(with(kK, std::uint64_t{96}), StatusCode::invalid_data, {"20 x 96"});
   refused(with(kK, std::uint64_t{65}), StatusCode::shape_mismatch, {"65", "32"});
   refused(with(kPayload, std::uint64_t{1}), StatusCode::invalid_data, {"1 bytes"});
+  refused(with(kReserved16, std::uint16_t{1}), StatusCode::invalid_data, {"reserved"});
+  for (std::size_t at = kReserved; at < PackedWeights::kHeaderBytes; ++at) {
+    refused(with(at, '\1'), StatusCode::invalid_data, {"reserved"});
+  }
   const Result<PackedWeights> foreign = with(kLayoutId, kFirstForeignLayout + 7);
   ASSERT_TRUE(foreign) << "nobody here knows the layout yet; a registry may";
   Output y(1, 20);
@@ -135,6 +139,24 @@ TEST_F(PackedImage, HeaderFieldsThatAreWrong) {
   EXPECT_EQ(s.code(), StatusCode::unsupported);
   EXPECT_NE(s.message().find(std::to_string(kFirstForeignLayout + 7)), std::string::npos) << s.message();
   EXPECT_TRUE(y.untouched());
+}
+
+TEST_F(PackedImage, ForeignLayoutsHaveAShapeOfTheFormatToo) {
+  const std::vector<std::byte> good = image_of(ExactProblem(DType::q4_0, 1, 20, 64));
+  Buffer memory(good.size());
+  const auto shaped = [&](std::uint64_t N, std::uint64_t K) {
+    std::memcpy(memory.data(), good.data(), good.size());
+    put(memory.data(), kLayoutId, kFirstForeignLayout + 7);
+    put(memory.data(), kN, N);
+    put(memory.data(), kK, K);
+    return PackedWeights::from_bytes({memory.data(), memory.size()});
+  };
+  EXPECT_TRUE(shaped(20, 64));
+  EXPECT_TRUE(shaped(1000, 4096)) << "how many bytes that takes only its kernel knows";
+  refused(shaped(20, 65), StatusCode::shape_mismatch, {"K = 65", "32"});
+  refused(shaped(SIZE_MAX, SIZE_MAX), StatusCode::shape_mismatch, {"18446744073709551615"});
+  refused(shaped(SIZE_MAX, 64), StatusCode::shape_mismatch, {"18446744073709551615"});
+  refused(shaped(1, SIZE_MAX / 32 * 32), StatusCode::shape_mismatch, {"overflows"});
 }
 
 TEST_F(PackedImage, EveryByteOfTheHeaderAndEveryValue) {

@@ -11,7 +11,9 @@
 
 #include "driver/exact_problem.hpp"
 #include "driver/outside_providers.hpp"
+#include "nibblas/batched.hpp"
 #include "nibblas/matmul.hpp"
+#include "support/bits.hpp"
 
 namespace nibblas::test {
 namespace {
@@ -289,6 +291,28 @@ TEST_F(Providers, WhatAWholeKernelThrowsIsAStatus) {
   OutsideProvider worst{"worst", 700, k};
   ASSERT_TRUE(registry.add(worst));
   EXPECT_EQ(PackedWeights::pack(p.view(), context, {.compute = Compute::f32}).status().code(), StatusCode::unsupported);
+}
+
+TEST_F(Providers, AStackEndsAtTheWholeKernelThatFails) {
+  Kernel k = whole_kernel(kF32, "matmul.f32.f32.third", Results::canonical, [](const MatmulArgs& a, void* user) {
+    if (static_cast<const OutsideProvider*>(user)->calls == 2) return Status(StatusCode::io_error, "device lost");
+    return naive_product(a, user);
+  });
+  OutsideProvider third{"third", 500, k};
+  ASSERT_TRUE(registry.add(third));
+  const ExactProblem p(DType::f32, 5, 33, 64);
+  Output y(4 * 5, 33);
+  MatmulStack stack;
+  stack.count = 4;
+  stack.W = p.view();
+  stack.X = p.rows();
+  stack.Y = {y.data(), 5, 33};
+  stack.y_stride = 5 * 33;
+  EXPECT_EQ(matmul_batched(stack, context).message(), "device lost");
+  EXPECT_EQ(third.calls, 2);
+  const std::vector<float> all = y.values();
+  for (const std::size_t i : {0u, 1u}) EXPECT_TRUE(std::equal(p.want.begin(), p.want.end(), all.begin() + i * 5 * 33));
+  EXPECT_TRUE(is_poison(all.data() + 2 * 5 * 33, 2 * 5 * 33));
 }
 
 TEST_F(Providers, ItsStatusIsTheCallers) {

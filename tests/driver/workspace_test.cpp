@@ -93,6 +93,16 @@ TEST_F(WorkspaceTest, MisalignedMemoryIsSaidToBeThat) {
   EXPECT_TRUE(y.untouched());
 }
 
+TEST_F(WorkspaceTest, NullMemoryIsSaidToBeThat) {
+  const ExactProblem p(DType::q4_0, 3, 20, 64);
+  Context context = over({static_cast<std::byte*>(nullptr), 1 << 20}, nullptr);
+  Output y(3, 20);
+  const Status s = matmul(p.view(), p.rows(), y.view(), context);
+  EXPECT_EQ(s.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(s.message(), "workspace: 1048576 bytes at a null pointer");
+  EXPECT_TRUE(y.untouched());
+}
+
 TEST_F(WorkspaceTest, PreparedActivationsTakeNoneOfIt) {
   const ExactProblem p(DType::q4_0, 40, 20, 64);
   Context context = over({}, nullptr);

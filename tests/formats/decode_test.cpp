@@ -114,5 +114,26 @@ TEST(Decode, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(dequantize(w, 2, {nullptr, 0, 32}).ok());
 }
 
+TEST(Decode, RefusesToWriteWhatItReads) {
+  std::vector<float> memory(3 * 32, 1.0f);
+  const auto* bytes = reinterpret_cast<const std::byte*>(memory.data());
+  const WeightView w{DType::f32, 2, 32, bytes, 2 * 32 * sizeof(float), 0};
+  for (const std::size_t at : {0u, 1u, 63u}) {
+    const Status s = dequantize(w, 0, {memory.data() + at, 1, 32});
+    EXPECT_EQ(s.code(), at == 63 ? StatusCode::ok : StatusCode::invalid_argument) << "row 0 alone is read";
+  }
+  const Status s = dequantize(w, 1, {memory.data() + 63, 1, 32});
+  EXPECT_EQ(s.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(s.message(), "out shares memory with the weights");
+  EXPECT_TRUE(dequantize(w, 0, {memory.data() + 64, 1, 32}).ok());
+  // Columns of one matrix, side by side.
+  const WeightView left{DType::f32, 3, 16, bytes, memory.size() * sizeof(float), 32 * sizeof(float)};
+  EXPECT_TRUE(dequantize(left, 0, {memory.data() + 16, 3, 16, 32}).ok());
+  EXPECT_EQ(dequantize(left, 0, {memory.data() + 15, 3, 16, 32}).code(), StatusCode::invalid_argument);
+  const WeightView stream{DType::bitnet_b158, 2, 32, bytes, 20, 0};
+  EXPECT_EQ(dequantize(stream, 1, {memory.data() + 4, 1, 32}).code(), StatusCode::invalid_argument) << "the scale";
+  EXPECT_TRUE(dequantize(stream, 1, {memory.data() + 5, 1, 32}).ok());
+}
+
 }  // namespace
 }  // namespace nibblas

@@ -113,6 +113,15 @@ TEST_P(Quantize, ShapesAndBuffers) {
   EXPECT_TRUE(quantize(t, {nullptr, 5, 0}, out).ok());
 }
 
+TEST_P(Quantize, RefusesToWriteWhatItReads) {
+  const std::vector<float> before = x;
+  const std::size_t bytes = *tensor_bytes(t, N, K);
+  const Status s = quantize(t, {x.data(), N, K}, {reinterpret_cast<std::byte*>(x.data()), bytes});
+  EXPECT_EQ(s.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(s.message(), "out shares memory with x");
+  EXPECT_EQ(x, before);
+}
+
 TEST_P(Quantize, ZerosDecodeToZeros) {
   for (const float pattern : {0.0f, -0.0f}) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % 3 == 0 ? -pattern : pattern;

@@ -93,6 +93,9 @@ TEST(TensorBytes, Overflow) {
   expect_status(tensor_bytes(DType::f32, kMax / 4, 2).status(), StatusCode::shape_mismatch, "overflows");
   expect_status(tensor_bytes(DType::q4_k, kMax / 100, 256).status(), StatusCode::shape_mismatch, "overflows");
   expect_status(tensor_bytes(kGarbage, 1, 1).status(), StatusCode::unsupported, "77");
+  const Status row = tensor_bytes(DType::f32, 0, kMax).status();
+  expect_status(row, StatusCode::shape_mismatch, "a row of K = " + std::to_string(kMax) + " overflows");
+  EXPECT_EQ(row.message().find("N ="), std::string::npos) << row.message();
 }
 
 class CheckView : public ::testing::Test {
@@ -118,7 +121,8 @@ TEST_F(CheckView, Strides) {
   EXPECT_TRUE(check_view(view(DType::q4_0, 3, 64, 4096, 36)).ok());
   EXPECT_TRUE(check_view(view(DType::q4_0, 3, 64, 4096, 37)).ok());
   expect_status(check_view(view(DType::bitnet_b158, 3, 8, 4096, 2)), StatusCode::invalid_argument, "row_stride = 2");
-  expect_status(check_view(view(DType::q4_0, kMax / 2, 64, 4096, 4096)), StatusCode::shape_mismatch, "overflows");
+  expect_status(check_view(view(DType::q4_0, kMax / 2, 64, 4096, 4096)), StatusCode::shape_mismatch,
+                "rows of row_stride = 4096 overflows");
   // (N - 1) * stride fits, the last row on top of it does not.
   expect_status(check_view(view(DType::f32, 2, 4, kMax, kMax - 3)), StatusCode::shape_mismatch, "overflows");
 }

@@ -56,5 +56,23 @@ TEST(GgufHostile, ManySimilarNamesTakeNoQuadraticTime) {
   EXPECT_LT(seconds.count(), 5.0);  // takes 0.02 s; all pairs would be 4 * 10^8 comparisons
 }
 
+// A sparse file of nothing but zeros is full of entries with empty names: the second one ends it, however many follow.
+TEST(GgufHostile, ANameThatIsThereAlreadyEndsTheWork) {
+  constexpr std::uint64_t count = 1 << 22;
+  for (const bool keys : {true, false}) {
+    std::vector<std::byte> bytes = GgufBuilder().header(keys ? 0 : count, keys ? count : 0).bytes();
+    bytes.resize(bytes.size() + count * (keys ? 13 : 24));
+    const auto start = std::chrono::steady_clock::now();
+    const auto file = gguf::File::parse(bytes);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(file.status().message(), keys ? "the metadata key '' appears twice" : "the tensor name '' appears twice");
+    EXPECT_LT(seconds.count(), 0.1);  // microseconds; reading and sorting them all takes seconds
+  }
+  // What comes after the second one is not read.
+  using B = GgufBuilder;
+  const auto broken = B().header(0, 3).key("k", B::u8).byte(1).key("k", B::u8).byte(2).key("x", 99).bytes();
+  EXPECT_NE(gguf::File::parse(broken).status().message().find("'k' appears twice"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace nibblas::test

@@ -113,6 +113,35 @@ TEST(GgufOpen, TensorsOutliveAMoveAndTheFileName) {
   EXPECT_EQ(before->data[3], std::byte{3 * 7 + 3});
 }
 
+TEST(GgufOpen, WhatWasMovedFromIsEmpty) {
+  gguf::File file =
+      gguf::File::parse(B().header(1, 1).key("k", B::u8).byte(1).tensor("x", {0}, 24, 0).pad().bytes()).value();
+  const gguf::File taken = std::move(file);
+  EXPECT_EQ(taken.tensors().size(), 1u);
+  // NOLINTBEGIN(bugprone-use-after-move): that is the test
+  EXPECT_TRUE(file.tensors().empty());
+  EXPECT_TRUE(file.metadata().empty());
+  EXPECT_EQ(file.version(), 0u);
+  EXPECT_EQ(file.alignment(), 32u);
+  EXPECT_EQ(file.find("x"), nullptr);
+  EXPECT_EQ(file.find_key("k"), nullptr);
+  EXPECT_EQ(
+      gguf::i2s_tensor(file, gguf::Tensor{"x", {4, 4}, 36, {}}, I2sLayout::rows4, I2sScale::companion).status().code(),
+      StatusCode::not_found);
+  // NOLINTEND(bugprone-use-after-move)
+}
+
+TEST(GgufOpen, MessagesQuoteThePath) {
+  const auto message = [](const std::string& path) { return gguf::File::open(path).status().message(); };
+  EXPECT_EQ(message(""), "'': No such file or directory");
+  EXPECT_EQ(message("no\nsuch\x1b"), "'no\\x0asuch\\x1b': No such file or directory");
+  EXPECT_EQ(message(std::string("a\0b", 3)), "'a\\x00b': the path contains a NUL character");
+  EXPECT_LT(message(std::string(1 << 20, 'x')).size(), 1100u);
+  const TemporaryDirectory dir;
+  const std::string path = dir.write("bad.gguf", B().word(1).bytes());
+  EXPECT_EQ(message(path), "'" + path + "': at byte 0: not a GGUF file");
+}
+
 TEST(GgufParse, EmptyFilesOfBothVersions) {
   for (const std::uint32_t version : {2u, 3u}) {
     const auto file = gguf::File::parse(B().header(0, 0, version).bytes());

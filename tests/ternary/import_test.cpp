@@ -201,6 +201,17 @@ TEST_P(Import, RefusesWhatDoesNotFit) {
             GetParam() == I2sLayout::sequential ? StatusCode::ok : StatusCode::shape_mismatch);
 }
 
+TEST_P(Import, RefusesToWriteWhatItReads) {
+  std::vector<std::byte> bytes = with_tail(GetParam(), 1.0f);
+  const std::size_t read = bytes.size();
+  bytes.resize(3 * read);
+  const std::span<std::byte> all = bytes;
+  const I2sTensor tensor{GetParam(), I2sScale::tail, kN, kK, all, 0};
+  EXPECT_EQ(import_i2s(tensor, all).message(), "out shares memory with tensor.data");
+  EXPECT_EQ(import_i2s(tensor, all.subspan(read - 1)).code(), StatusCode::invalid_argument);
+  EXPECT_TRUE(import_i2s(tensor, all.subspan(read))) << "the bytes behind the tail are not looked at";
+}
+
 TEST_P(Import, RefusesScalesThatAreNone) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (const float bad : {std::nanf(""), kInf, -kInf}) {
@@ -209,7 +220,9 @@ TEST_P(Import, RefusesScalesThatAreNone) {
   }
   const std::vector<std::byte> bytes = codes(GetParam());
   for (const float bad : {std::nanf(""), kInf, 0.0f, -0.0f, 1e-45f}) {
-    EXPECT_EQ(refused({GetParam(), I2sScale::companion, kN, kK, bytes, bad}).code(), StatusCode::invalid_argument);
+    const Status s = refused({GetParam(), I2sScale::companion, kN, kK, bytes, bad});
+    EXPECT_EQ(s.code(), StatusCode::invalid_argument);
+    EXPECT_NE(s.message().find("divided by the companion scale, which is "), std::string::npos) << s.message();
   }
 }
 
@@ -230,6 +243,10 @@ TEST_P(Import, FromAFileThatIsToldWhatItIs) {
     ASSERT_TRUE(import_i2s(*source, out));
     expect_weights(out, scale == I2sScale::tail ? 0.5f : 0.25f);
   }
+  EXPECT_EQ(gguf::i2s_tensor(*parsed, tensor, static_cast<I2sLayout>(9), I2sScale::tail).status().code(),
+            StatusCode::invalid_argument);
+  EXPECT_EQ(gguf::i2s_tensor(*parsed, tensor, GetParam(), static_cast<I2sScale>(9)).status().code(),
+            StatusCode::invalid_argument);
   EXPECT_EQ(gguf::i2s_tensor(*parsed, *parsed->find("w_scale"), GetParam(), I2sScale::tail).status().code(),
             StatusCode::unsupported);
   gguf::Tensor alone = tensor;
