@@ -311,7 +311,7 @@ TEST_F(Providers, AStackEndsAtTheWholeKernelThatFails) {
   EXPECT_EQ(matmul_batched(stack, context).message(), "device lost");
   EXPECT_EQ(third.calls, 2);
   const std::vector<float> all = y.values();
-  for (const std::size_t i : {0u, 1u}) EXPECT_TRUE(std::equal(p.want.begin(), p.want.end(), all.begin() + i * 5 * 33));
+  for (const std::size_t i : {0u, 1u}) EXPECT_TRUE(std::equal(p.want.begin(), p.want.end(), all.data() + i * 5 * 33));
   EXPECT_TRUE(is_poison(all.data() + 2 * 5 * 33, 2 * 5 * 33));
 }
 
