@@ -185,8 +185,18 @@ TEST_F(SharedMemory, HeadsOfAStack) {
     bad.x_stride = 0;
     bad.X.data += 1;  // into Y_0 alone
     refused(views ? matmul_batched(bad, context) : matmul_batched(packed, bad, context), "Y shares memory with X");
+    bad.X.data = stack.Y.data + kHead;  // into Y_1 alone
+    refused(views ? matmul_batched(bad, context) : matmul_batched(packed, bad, context), "Y shares memory with X");
     EXPECT_EQ(memory, before);
   }
+  std::vector<float> x(3 * K);
+  MatmulStack second = stack;
+  second.count = 2;
+  second.X = {x.data(), 1, K};
+  second.x_stride = 2 * K;
+  second.Y = {x.data() + 2 * K, 1, N};  // X_1 alone
+  second.y_stride = N;
+  refused(matmul_batched(second, context), "Y shares memory with X");
   std::vector<float> w(2 * N * K);
   stack.count = 2;
   stack.W.data = reinterpret_cast<const std::byte*>(w.data());
