@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 
 #include "kernels/codecs/codec.hpp"
@@ -82,8 +81,7 @@ void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
         }
         x += U * kActBlock;
         sums += U;
-        // Compilers would load and shift the words of a run once for all its sub-blocks and keep them on the stack.
-        std::atomic_signal_fence(std::memory_order_seq_cst);
+        forget_loads();
       }
     });
   }
