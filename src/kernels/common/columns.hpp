@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -92,6 +93,10 @@ template <class Codec, bool Looped = false, class F>
     for_each_index<runs>(subs);
   }
 }
+
+/// What was loaded before is loaded again if it is needed. Compilers load and shift the words of a run once for all its
+/// sub-blocks and keep them on the stack, where the registers do not hold them.
+[[gnu::always_inline]] inline void forget_loads() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 /// Element of the block at which (run, sub) starts, in units of 32.
 template <class Codec>

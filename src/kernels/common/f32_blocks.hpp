@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
 
 #include "kernels/codecs/codec.hpp"
 #include "kernels/common/walk.hpp"
@@ -16,63 +15,54 @@
 namespace nibblas {
 namespace {
 
-/// Where sub-block Sub of 32 elements is, counted from the start of a block.
-template <class Codec, std::size_t Sub>
-constexpr std::size_t kSubOfRun = Sub % (Codec::run_elems / kActBlock);
-template <class Codec, std::size_t Sub>
-using RunOf = std::integral_constant<std::size_t, Sub / (Codec::run_elems / kActBlock)>;
-
 /// Elements 4G .. 4G + 3 of sub-block Sub join the columns' chains.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_word(const ColumnRef (&col)[C], std::size_t offset, const float* x,
-                                                  typename Isa::F (&p)[Codec::scales_per_32][C]) noexcept {
-  constexpr std::size_t words = 8 / Codec::scales_per_32;
+[[gnu::always_inline]] inline void f32_block_word(const ColumnRef* col, std::size_t offset, auto run, const float* x,
+                                                  typename Isa::F (&chain)[C]) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     typename Isa::F w[4];
-    float_codes<Isa, Codec, kSubOfRun<Codec, Sub>, G>(col[c].blocks + offset, RunOf<Codec, Sub>{}, col[c].column, w);
-    auto& chain = p[G / words][c];
-    if constexpr (G % words == 0) chain = Isa::zero();
-    for (std::size_t i = 0; i < 4; ++i) chain = Isa::fma(Isa::broadcast(x[i]), w[i], chain);
+    float_codes<Isa, Codec, Sub, G>(col[c].blocks + offset, run, col[c].column, w);
+    if constexpr (G % (8 / Codec::scales_per_32) == 0) chain[c] = Isa::zero();
+    for (std::size_t i = 0; i < 4; ++i) chain[c] = Isa::fma(Isa::broadcast(x[4 * G + i]), w[i], chain[c]);
   }
 }
 
-/// Word G of U sub-blocks.
-template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t U, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_words(const ColumnRef (&col)[C], std::size_t offset, const float* x,
-                                                   typename Isa::F (&p)[U][Codec::scales_per_32][C]) noexcept {
-  for_each_index<U>([&](auto u) __attribute__((always_inline)) {
-    f32_block_word<Isa, Codec, Sub + u(), G>(col, offset, x + u * kActBlock + 4 * G, p[u]);
+/// One token, U times 32 elements from sub-block Sub on, C columns: codes become floats in registers and are used up at
+/// once, a broadcast of x serves all columns. Each scale's sum is a chain of fmas that wait for each other, so several
+/// go on in turn: of the columns, the sub-blocks and, InTurn, of both scales of 32 elements.
+template <class Isa, class Codec, std::size_t Sub, std::size_t U, bool InTurn, std::size_t C>
+[[gnu::always_inline]] inline void f32_block_step(const ColumnRef* col, std::size_t offset, auto run,
+                                                  const typename Codec::Unpacked* const* unpacked, const float* x,
+                                                  const float* sums, typename Isa::F* acc) noexcept {
+  constexpr std::size_t parts = Codec::scales_per_32;
+  typename Isa::F p[U][parts][C];
+  for_each_index<8>([&](auto i) __attribute__((always_inline)) {
+    constexpr std::size_t part = InTurn ? i() % parts : i() * parts / 8;
+    constexpr std::size_t g = InTurn ? part * 8 / parts + i() / parts : i();
+    for_each_index<U>([&](auto u) __attribute__((always_inline)) {
+      f32_block_word<Isa, Codec, Sub + u(), g>(col, offset, run, x + u * kActBlock, p[u][part]);
+    });
   });
-}
-
-/// One token, U times 32 elements, C columns: codes become floats in registers and are used up at once, a broadcast of
-/// x serves all columns. Each scale's sum is a chain of fmas that wait for each other, so there are U * C of them at
-/// once.
-template <class Isa, class Codec, std::size_t Sub, std::size_t U, std::size_t C>
-[[gnu::always_inline]] inline void f32_block_step(const ColumnRef (&col)[C], std::size_t offset,
-                                                  const UnpackedScales<Isa, Codec, C>& scales, const float* x,
-                                                  const float* sums, typename Isa::F (&acc)[C]) noexcept {
-  typename Isa::F p[U][Codec::scales_per_32][C];
-  for_each_index<8>([&](auto g)
-                        __attribute__((always_inline)) { f32_block_words<Isa, Codec, Sub, g()>(col, offset, x, p); });
   for_each_index<U>([&](auto u) __attribute__((always_inline)) {
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
-      Codec::template scales<kSubOfRun<Codec, Sub + u()>>(col[c].blocks + offset, *scales.of[c],
-                                                          RunOf<Codec, Sub + u()>{}, col[c].column, s);
-      for (std::size_t part = 0; part < Codec::scales_per_32; ++part) {
-        acc[c] = Isa::fma(s.scale[part], p[u][part][c], acc[c]);
-      }
+      Codec::template scales<Sub + u()>(col[c].blocks + offset, *unpacked[c], run, col[c].column, s);
+      for (std::size_t part = 0; part < parts; ++part) acc[c] = Isa::fma(s.scale[part], p[u][part][c], acc[c]);
       if constexpr (Codec::has_min) acc[c] = Isa::fnma(s.min, Isa::broadcast(sums[u]), acc[c]);
     }
   });
 }
 
+/// One token: C columns stream side by side.
 template <class Isa, class Codec, std::size_t C>
 void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
-  constexpr std::size_t U = C >= 4 ? 1 : 4;  // 4 columns x 2 was 10 % slower than x 1, 2 x 4 a fifth faster than 2 x 1
-  constexpr std::size_t elems = std::max<std::size_t>(U * kActBlock, layout.block_elems);
+  // Four chains at once: of four columns (of formats in blocks of 32, eight: no faster from L2, but 5 % from memory),
+  // or of two columns and 2 sub-blocks (on AVX-512 from memory q5_k 20 GB/s against 17 with one, q6_k 22 against 17).
+  constexpr std::size_t together = std::min<std::size_t>(C, Codec::run_elems == kActBlock ? 8 : 4);
+  static_assert(C % together == 0);
+  constexpr bool few = together < 4;
+  constexpr std::size_t U = few && Codec::run_elems > kActBlock ? 2 : 1;
   const auto* x = reinterpret_cast<const float*>(a.x);
   const float* sums = x + a.K + a.k0 / kActBlock;
   x += a.k0;
@@ -80,24 +70,20 @@ void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t c = 0; c < C; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
   UnpackedScales<Isa, Codec, C> scales;
   std::size_t offset = 0;
-  std::size_t k = a.k0;
-  for (; k + elems <= a.k1; k += elems, offset += elems / layout.block_elems * layout.block_bytes) {
+  for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     scales.unpack(col, offset);
-    for_each_index<elems / kActBlock / U>([&](auto i) __attribute__((always_inline)) {
-      for_each_index<U>([&](auto u) __attribute__((always_inline)) {
-        constexpr std::size_t sub = i * U + u;
-        prefetch_part<Isa, Codec, kSubOfRun<Codec, sub>>(col, offset, RunOf<Codec, sub>{});
-      });
-      f32_block_step<Isa, Codec, i() * U, U>(col, offset, scales, x, sums, acc);
-      x += U * kActBlock;
-      sums += U;
+    for_each_sub<Codec, true>([&](auto run, auto sub) __attribute__((always_inline)) {
+      prefetch_part<Isa, Codec, sub()>(col, offset, run);
+      if constexpr (sub() % U == 0) {
+#pragma GCC unroll 1
+        for (std::size_t c = 0; c < C; c += together) {
+          f32_block_step<Isa, Codec, sub(), U, few, together>(col + c, offset, run, scales.of + c, x, sums, acc + c);
+        }
+        x += U * kActBlock;
+        sums += U;
+        forget_loads();
+      }
     });
-  }
-  if constexpr (layout.block_elems < elems) {
-    for (; k < a.k1; k += kActBlock, offset += layout.block_bytes, x += kActBlock, ++sums) {
-      scales.unpack(col, offset);
-      f32_block_step<Isa, Codec, 0, 1>(col, offset, scales, x, sums, acc);
-    }
   }
   for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c]);
 }
