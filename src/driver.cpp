@@ -81,6 +81,12 @@ class Worker {
     for (std::size_t k0 = 0; k0 < K; k0 += plan_.k_chunk) {
       a.k0 = k0;
       a.k1 = std::min(k0 + plan_.k_chunk, K);
+      if (takes_rows(group, tiles)) {
+        product_.kernel->tiled.rows(
+            {item_.weights.view, group.panel[0] * kPanelRows, item_.x->tile(tiles.begin), a.k0, a.k1, state(0)});
+        weight_bytes_ += layout_.range_bytes(a.k0, a.k1);
+        continue;
+      }
       locate(group, a.k0, a.k1);
       for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) {
         a.x = item_.x->tile(tile);
@@ -92,6 +98,13 @@ class Worker {
       if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
     }
     for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) store(group, tile, state(tile - tiles.begin));
+  }
+
+  /// A single token on rows of a file, which the kernel can do without a panel.
+  bool takes_rows(const Group& group, Range tiles) const noexcept {
+    return product_.kernel->tiled.rows != nullptr && item_.weights.packed == nullptr && group.size == 1 &&
+           tiles.size() == 1 && item_.x->tokens(tiles.begin) == 1 &&
+           (group.panel[0] + 1) * kPanelRows <= product_.input.N;
   }
 
   /// The kernel asks for the next tile's K range while it computes this one: X does not fit L2, and its ranges are too

@@ -85,6 +85,32 @@ struct Isa {
     return to_float(_mm256_cvtepi8_epi32(load8(p)));
   }
 
+  // ---- rows of a file: fours[q] is somewhere in row 4q ----
+  /// 16 bytes each of rows r and r + 4, `distance` being r rows.
+  [[gnu::always_inline]] static I load_rows(const std::byte* const* fours, std::size_t distance) noexcept {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(load16(fours[0] + distance)), load16(fours[1] + distance), 1);
+  }
+  /// An f16 of each row.
+  [[gnu::always_inline]] static F load_f16_rows(const std::byte* const* fours, std::size_t stride) noexcept {
+    __m128i v = _mm_cvtsi32_si128(half(fours[0]));
+    v = _mm_insert_epi16(v, half(fours[0] + stride), 1);
+    v = _mm_insert_epi16(v, half(fours[0] + 2 * stride), 2);
+    v = _mm_insert_epi16(v, half(fours[0] + 3 * stride), 3);
+    v = _mm_insert_epi16(v, half(fours[1]), 4);
+    v = _mm_insert_epi16(v, half(fours[1] + stride), 5);
+    v = _mm_insert_epi16(v, half(fours[1] + 2 * stride), 6);
+    return _mm256_cvtph_ps(_mm_insert_epi16(v, half(fours[1] + 3 * stride), 7));
+  }
+  [[gnu::always_inline]] static I broadcast16(const std::byte* p) noexcept {
+    return _mm256_broadcastsi128_si256(load16(p));
+  }
+  /// The sums over each row's four lanes; v[r] are rows r, r + 4.
+  [[gnu::always_inline]] static I sum_rows(const I (&v)[4]) noexcept {
+    const I even = add32(_mm256_unpacklo_epi32(v[0], v[1]), _mm256_unpackhi_epi32(v[0], v[1]));
+    const I odd = add32(_mm256_unpacklo_epi32(v[2], v[3]), _mm256_unpackhi_epi32(v[2], v[3]));
+    return add32(_mm256_unpacklo_epi64(even, odd), _mm256_unpackhi_epi64(even, odd));
+  }
+
   // ---- codes to floats ----
   /// float(code - Offset) of the four low or high nibbles of each row.
   template <bool High, int Offset>
@@ -166,6 +192,14 @@ struct Isa {
  private:
   [[gnu::always_inline]] static __m128i load8(const std::byte* p) noexcept {
     return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  }
+  [[gnu::always_inline]] static std::uint16_t half(const std::byte* p) noexcept {
+    std::uint16_t v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+  }
+  [[gnu::always_inline]] static __m128i load16(const std::byte* p) noexcept {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
 };
 

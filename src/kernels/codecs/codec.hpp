@@ -3,13 +3,14 @@
 
 #include <cstddef>
 
+#include "kernels/codecs/segments.hpp"
 #include "nibblas/panel.hpp"
 
-// A codec knows where a panel block keeps its codes and scales, and nothing of registers or loops: Isa supplies the
-// operations. A *column* is Isa::lanes rows of a panel, a *run* is what
-// repeats along a panel: the codes of one are found like those of the next. `Sub` counts the 32 elements of a run that
-// are asked for, `G` the four of the 32 that make a word. `run` counts from `block` on; where blocks are single runs,
-// it goes on into the next ones.
+// A codec knows where a block keeps its codes and scales, and nothing of registers or loops: Isa supplies the
+// operations. A *column* is Isa::lanes rows of a panel, a *run* is what repeats along a block: the codes of one are
+// found like those of the next. `Sub` counts the 32 elements of a run that are asked for, `G` the four of the 32 that
+// make a word. `block` is where the codes are: its words<S>(i) are word i of each row in segment S (segments.hpp).
+// `scales` are the segments after the codes, as they lie in a panel.
 //
 //   dtype           the format
 //   run_elems       32, 64 or 128
@@ -18,7 +19,7 @@
 //   max_code        largest unsigned code any byte pattern gives, or -128 for signed codes
 //   offset          what an unsigned code has too much; the dot starts at -offset * sum(x)
 //   word<Sub, G>()  codes of k = 4G .. 4G + 3 of each row, a byte each
-//   Unpacked        what unpack<Isa>(block) makes of a block's scales, once for all sub-blocks and columns
+//   Unpacked        what unpack<Isa>(scales) makes of a block's scales, once for all sub-blocks and columns
 //   scales<Sub>()   scale (and min) of each row, f32
 //
 // and a codec of nibbles says where they are before they are masked:
@@ -27,6 +28,17 @@
 
 namespace nibblas {
 namespace {
+
+/// A column of a panel's block.
+template <class Isa, DType T>
+struct PanelBlock {
+  const std::byte* at;  ///< its first row's first word
+
+  template <std::size_t Segment>
+  [[gnu::always_inline]] typename Isa::I words(std::size_t i) const noexcept {
+    return Isa::load_words(at + segment_start<T>(Segment) + i * 64);
+  }
+};
 
 template <class Isa>
 struct BlockScales {
@@ -39,14 +51,14 @@ template <class Isa>
   for (std::size_t r = 0; r < kPanelRows; r += Isa::lanes) Isa::store(out + r, Isa::load_f16(halves + 2 * r));
 }
 
-/// The f16 scales of 16 rows at Offset.
+/// The f16 scales of 16 rows, at Offset among the scales of a block.
 template <std::size_t Offset>
 struct RowScales {
   alignas(64) float d[kPanelRows];
 
   template <class Isa>
-  [[gnu::always_inline]] void unpack(const std::byte* block) noexcept {
-    load_halves<Isa>(block + Offset, d);
+  [[gnu::always_inline]] void unpack(const std::byte* scales) noexcept {
+    load_halves<Isa>(scales + Offset, d);
   }
 };
 
@@ -74,10 +86,9 @@ constexpr bool has_tail_scale(DType t) noexcept { return panel_layout(t).tail_by
 
 /// word<Sub, G>() of a codec of nibbles.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
-[[gnu::always_inline]] inline typename Isa::I nibble_word(const std::byte* block, auto run,
-                                                          std::size_t column) noexcept {
+[[gnu::always_inline]] inline typename Isa::I nibble_word(const auto& block, auto run) noexcept {
   constexpr bool high = Codec::template high<Sub, G>();
-  auto v = Codec::template raw<Sub, G>(block, run, column);
+  auto v = Codec::template raw<Sub, G>(block, run);
   if constexpr (ShiftsBytes<Isa>) {
     return Isa::template nibbles<high>(v);
   } else {
@@ -88,13 +99,12 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G>
 
 /// float(code - offset) of elements 4G .. 4G + 3 of the 32.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
-[[gnu::always_inline]] inline void float_codes(const std::byte* block, auto run, std::size_t column,
-                                               typename Isa::F (&w)[4]) noexcept {
+[[gnu::always_inline]] inline void float_codes(const auto& block, auto run, typename Isa::F (&w)[4]) noexcept {
   if constexpr (requires { Codec::template high<Sub, G>(); }) {
-    Isa::template nibble_floats<Codec::template high<Sub, G>(), Codec::offset>(
-        Codec::template raw<Sub, G>(block, run, column), w);
+    Isa::template nibble_floats<Codec::template high<Sub, G>(), Codec::offset>(Codec::template raw<Sub, G>(block, run),
+                                                                               w);
   } else {
-    Isa::template byte_floats<Codec::max_code, Codec::offset>(Codec::template word<Sub, G>(block, run, column), w);
+    Isa::template byte_floats<Codec::max_code, Codec::offset>(Codec::template word<Sub, G>(block, run), w);
   }
 }
 

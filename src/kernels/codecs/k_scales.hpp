@@ -6,10 +6,9 @@
 namespace nibblas {
 namespace {
 
-/// The 6-bit scales and minima of a block of q4_k or q5_k, a byte each. In the block, 12 bytes of each row: the low six
+/// The 6-bit scales and minima of a block of q4_k or q5_k, a byte each. In the panel, 12 bytes of each row: the low six
 /// bits of four scales and of four minima, whose upper two bits belong to four more, of which the rest follows as
 /// nibbles.
-template <std::size_t Offset>
 struct KScales {
   alignas(64) std::byte scale[8][kPanelRows];
   alignas(64) std::byte min[8][kPanelRows];
@@ -17,10 +16,9 @@ struct KScales {
   float dmin[kPanelRows];
 
   template <class Isa>
-  [[gnu::always_inline]] void unpack(const std::byte* block) noexcept {
+  [[gnu::always_inline]] void unpack(const std::byte* scales) noexcept {
     constexpr std::size_t four = 4 * kPanelRows;
     constexpr std::size_t step = sizeof(typename Isa::I);
-    const std::byte* scales = block + Offset;
     for (std::size_t i = 0; i < four; i += step) {
       const auto s = Isa::load_words(scales + i);
       const auto m = Isa::load_words(scales + four + i);
@@ -44,12 +42,6 @@ struct KScales {
     s.min = Isa::mul(Isa::load(dmin + row), Isa::load_u8_float(min[sub] + row));
   }
 };
-
-/// The word whose nibbles are elements 4G .. 4G + 3 of the two sub-blocks of a run: the low and the high ones.
-template <class Isa, std::size_t G>
-[[gnu::always_inline]] inline typename Isa::I k_nibbles(const std::byte* block, auto run, std::size_t column) noexcept {
-  return Isa::load_words(block + (8 * run + G) * 64 + column * Isa::lanes * 4);
-}
 
 }  // namespace
 }  // namespace nibblas

@@ -16,25 +16,23 @@ struct Q4_0 {
   static constexpr int max_code = 15;
   static constexpr int offset = 8;
 
-  static constexpr std::size_t kBlock = panel_layout(dtype).block_bytes;
-
   // Low nibbles are elements 0..15, high ones 16..31.
   template <std::size_t Sub, std::size_t G>
   static constexpr bool high() {
     return G >= 4;
   }
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I raw(const std::byte* block, auto run, std::size_t column) noexcept {
-    return Isa::load_words(block + run * kBlock + G % 4 * 64 + column * Isa::lanes * 4);
+  [[gnu::always_inline]] static typename Isa::I raw(const auto& block, auto) noexcept {
+    return block.template words<0>(G % 4);
   }
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
-    return nibble_word<Isa, Q4_0, Sub, G>(block, run, column);
+  [[gnu::always_inline]] static typename Isa::I word(const auto& block, auto run) noexcept {
+    return nibble_word<Isa, Q4_0, Sub, G>(block, run);
   }
   template <std::size_t Sub>
-  [[gnu::always_inline]] static void scales(const std::byte* block, const Unpacked&, auto run, std::size_t column,
+  [[gnu::always_inline]] static void scales(const std::byte* halves, const Unpacked&, auto, std::size_t column,
                                             BlockScales<Isa>& s) noexcept {
-    s.scale[0] = Isa::load_f16(block + run * kBlock + 4 * 64 + column * Isa::lanes * 2);
+    s.scale[0] = Isa::load_f16(halves + column * Isa::lanes * 2);
   }
 };
 

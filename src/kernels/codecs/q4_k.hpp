@@ -10,7 +10,7 @@ template <class Isa>
 struct Q4_K {
   static constexpr DType dtype = DType::q4_k;
   static constexpr std::size_t run_elems = 64;
-  using Unpacked = KScales<32 * 64>;
+  using Unpacked = KScales;
   static constexpr std::size_t scales_per_32 = 1;
   static constexpr bool has_min = true;
   static constexpr int max_code = 15;
@@ -21,12 +21,12 @@ struct Q4_K {
     return Sub != 0;
   }
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I raw(const std::byte* block, auto run, std::size_t column) noexcept {
-    return k_nibbles<Isa, G>(block, run, column);
+  [[gnu::always_inline]] static typename Isa::I raw(const auto& block, auto run) noexcept {
+    return block.template words<0>(8 * run + G);
   }
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
-    return nibble_word<Isa, Q4_K, Sub, G>(block, run, column);
+  [[gnu::always_inline]] static typename Isa::I word(const auto& block, auto run) noexcept {
+    return nibble_word<Isa, Q4_K, Sub, G>(block, run);
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte*, const Unpacked& unpacked, auto run, std::size_t column,

@@ -10,18 +10,18 @@ template <class Isa>
 struct Q5_K {
   static constexpr DType dtype = DType::q5_k;
   static constexpr std::size_t run_elems = 64;
-  using Unpacked = KScales<40 * 64>;
+  using Unpacked = KScales;
   static constexpr std::size_t scales_per_32 = 1;
   static constexpr bool has_min = true;
   static constexpr int max_code = 31;
   static constexpr int offset = 0;
 
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
-    auto low = k_nibbles<Isa, G>(block, run, column);
-    if constexpr (InsertsBits<Isa>) return inserted<Sub>(low, block + (32 + G) * 64 + column * Isa::lanes * 4, run);
+  [[gnu::always_inline]] static typename Isa::I word(const auto& block, auto run) noexcept {
+    auto low = block.template words<0>(8 * run + G);
+    const auto high = block.template words<1>(G);
+    if constexpr (InsertsBits<Isa>) return inserted<Sub>(low, high, run);
     if constexpr (Sub != 0) low = Isa::template shift_right16<4>(low);
-    const auto high = Isa::load_words(block + (32 + G) * 64 + column * Isa::lanes * 4);
     return Isa::and_or(low, Isa::bytes(15), fifth_bit<Sub>(high, run));
   }
   template <std::size_t Sub>
@@ -34,10 +34,9 @@ struct Q5_K {
   /// word() of an Isa that inserts bits: bit 2 run + Sub goes to bit 0 and is inserted above the low nibble, or to bit
   /// 4 and the high nibble is inserted below it.
   template <std::size_t Sub>
-  [[gnu::always_inline]] static typename Isa::I inserted(typename Isa::I nibbles, const std::byte* bits,
+  [[gnu::always_inline]] static typename Isa::I inserted(typename Isa::I nibbles, typename Isa::I high,
                                                          auto run) noexcept {
     constexpr int to = Sub == 0 ? 0 : 4;
-    auto high = Isa::load_words(bits);
     if constexpr (requires { run.value; }) {
       high = Isa::template shift8<to - static_cast<int>(2 * run.value + Sub)>(high);
     } else {

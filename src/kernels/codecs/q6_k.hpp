@@ -10,8 +10,7 @@ template <class Isa>
 struct Q6_K {
   static constexpr DType dtype = DType::q6_k;
   static constexpr std::size_t run_elems = 128;
-  static constexpr std::size_t kScales = 48 * 64;
-  using Unpacked = RowScales<kScales + 16 * kPanelRows>;
+  using Unpacked = RowScales<16 * kPanelRows>;
   static constexpr std::size_t scales_per_32 = 2;
   static constexpr bool has_min = false;
   static constexpr int max_code = 63;
@@ -20,10 +19,9 @@ struct Q6_K {
   // A run is half a block, and Sub a quarter of that: its low bits are nibbles of the ql words 16 run + 8 (Sub % 2)
   // ..., low ones for Sub < 2, its high bits are bits 2 Sub of the qh words 8 run ...
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
-    const std::byte* rows = block + column * Isa::lanes * 4;
-    auto low = Isa::load_words(rows + (16 * run + 8 * (Sub % 2) + G) * 64);
-    auto high = Isa::load_words(rows + (32 + 8 * run + G) * 64);
+  [[gnu::always_inline]] static typename Isa::I word(const auto& block, auto run) noexcept {
+    auto low = block.template words<0>(16 * run + 8 * (Sub % 2) + G);
+    auto high = block.template words<1>(8 * run + G);
     if constexpr (InsertsBits<Isa>) {
       if constexpr (Sub % 2 != 0) high = Isa::template shift8<-2>(high);
       const auto code = Sub < 2 ? Isa::insert_high(low, high) : Isa::insert_low(low, high);
@@ -35,11 +33,11 @@ struct Q6_K {
     return Isa::and_or(low, Isa::bytes(0x0f), Isa::bit_and(high, Isa::bytes(0x30)));
   }
   template <std::size_t Sub>
-  [[gnu::always_inline]] static void scales(const std::byte* block, const Unpacked& unpacked, auto run,
+  [[gnu::always_inline]] static void scales(const std::byte* bytes, const Unpacked& unpacked, auto run,
                                             std::size_t column, BlockScales<Isa>& s) noexcept {
     const std::size_t row = column * Isa::lanes;
     const auto d = Isa::load(unpacked.d + row);
-    const std::byte* bytes = block + kScales + (4 * run + Sub) * 2 * kPanelRows + row;
+    bytes += (4 * run + Sub) * 2 * kPanelRows + row;
     for (std::size_t i = 0; i < 2; ++i) {
       s.scale[i] = Isa::mul(d, Isa::load_s8_float(bytes + i * kPanelRows));
     }

@@ -16,16 +16,14 @@ struct Q8_0 {
   static constexpr int max_code = -128;  // signed
   static constexpr int offset = Isa::signed_offset;
 
-  static constexpr std::size_t kBlock = panel_layout(dtype).block_bytes;
-
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
-    return Isa::from_signed(Isa::load_words(block + run * kBlock + G * 64 + column * Isa::lanes * 4));
+  [[gnu::always_inline]] static typename Isa::I word(const auto& block, auto) noexcept {
+    return Isa::from_signed(block.template words<0>(G));
   }
   template <std::size_t Sub>
-  [[gnu::always_inline]] static void scales(const std::byte* block, const Unpacked&, auto run, std::size_t column,
+  [[gnu::always_inline]] static void scales(const std::byte* halves, const Unpacked&, auto, std::size_t column,
                                             BlockScales<Isa>& s) noexcept {
-    s.scale[0] = Isa::load_f16(block + run * kBlock + 8 * 64 + column * Isa::lanes * 2);
+    s.scale[0] = Isa::load_f16(halves + column * Isa::lanes * 2);
   }
 };
 

@@ -55,21 +55,21 @@ template <class Isa, DType T>
 struct Ternary {
   static constexpr DType dtype = T;
   static constexpr std::size_t run_elems = 32;
-  using Unpacked = std::conditional_t<has_tail_scale(T), NothingUnpacked, RowScales<16 * 64>>;
+  using Unpacked = std::conditional_t<has_tail_scale(T), NothingUnpacked, RowScales<0>>;
   static constexpr std::size_t scales_per_32 = 1;
   static constexpr bool has_min = false;
   static constexpr int max_code = kTernaryMaxCode;
   static constexpr int offset = 1;
 
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I word(const std::byte* block, auto run, std::size_t column) noexcept {
-    return ternary_codes<Isa, G % 4>(four_words<Sub, G>(block, run, column));
+  [[gnu::always_inline]] static typename Isa::I word(const auto& block, auto run) noexcept {
+    return ternary_codes<Isa, G % 4>(four_words<Sub, G>(block, run));
   }
   /// word() less offset.
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I centred_word(const std::byte* block, auto run,
-                                                             std::size_t column) noexcept requires LooksUpCodes<Isa> {
-    return Isa::template ternary_code<G % 4, offset>(four_words<Sub, G>(block, run, column));
+  [[gnu::always_inline]] static typename Isa::I centred_word(const auto& block,
+                                                             auto run) noexcept requires LooksUpCodes<Isa> {
+    return Isa::template ternary_code<G % 4, offset>(four_words<Sub, G>(block, run));
   }
   template <std::size_t Sub>
   [[gnu::always_inline]] static void scales(const std::byte*, const Unpacked& unpacked, std::size_t, std::size_t column,
@@ -79,9 +79,8 @@ struct Ternary {
 
  private:
   template <std::size_t Sub, std::size_t G>
-  [[gnu::always_inline]] static typename Isa::I four_words(const std::byte* block, auto run,
-                                                           std::size_t column) noexcept {
-    return Isa::load_words(block + (2 * run + G / 4) * 64 + column * Isa::lanes * 4);
+  [[gnu::always_inline]] static typename Isa::I four_words(const auto& block, auto run) noexcept {
+    return block.template words<0>(2 * run + G / 4);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/codecs/codec.hpp"
 #include "nibblas/kernel.hpp"
 
 namespace nibblas {
@@ -38,6 +39,17 @@ struct ColumnRef {
   float* state;        ///< of token 0, at this column's first row
 };
 
+/// The column's codes in the block at `offset`.
+template <class Isa, DType T>
+[[gnu::always_inline]] inline PanelBlock<Isa, T> block_of(const ColumnRef& col, std::size_t offset) noexcept {
+  return {col.blocks + offset + col.column * Isa::lanes * 4};
+}
+/// The panel's scales there.
+template <DType T>
+[[gnu::always_inline]] inline const std::byte* block_scales(const ColumnRef& col, std::size_t offset) noexcept {
+  return col.blocks + offset + codes_bytes(T);
+}
+
 /// The scales of a block's panels, unpacked once for all sub-blocks and the columns of a panel.
 template <class Isa, class Codec, std::size_t C>
 struct UnpackedScales {
@@ -49,7 +61,7 @@ struct UnpackedScales {
       if (c != 0 && col[c].column != 0) {
         of[c] = of[c - 1];
       } else {
-        panel[c].template unpack<Isa>(col[c].blocks + offset);
+        panel[c].template unpack<Isa>(block_scales<Codec::dtype>(col[c], offset));
         of[c] = &panel[c];
       }
     }

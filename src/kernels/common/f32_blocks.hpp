@@ -21,7 +21,7 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
                                                   typename Isa::F (&chain)[C]) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     typename Isa::F w[4];
-    float_codes<Isa, Codec, Sub, G>(col[c].blocks + offset, run, col[c].column, w);
+    float_codes<Isa, Codec, Sub, G>(block_of<Isa, Codec::dtype>(col[c], offset), run, w);
     if constexpr (G % (8 / Codec::scales_per_32) == 0) chain[c] = Isa::zero();
     for (std::size_t i = 0; i < 4; ++i) chain[c] = Isa::fma(Isa::broadcast(x[4 * G + i]), w[i], chain[c]);
   }
@@ -46,7 +46,8 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t U, bool InTurn, s
   for_each_index<U>([&](auto u) __attribute__((always_inline)) {
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
-      Codec::template scales<Sub + u()>(col[c].blocks + offset, *unpacked[c], run, col[c].column, s);
+      Codec::template scales<Sub + u()>(block_scales<Codec::dtype>(col[c], offset), *unpacked[c], run, col[c].column,
+                                        s);
       for (std::size_t part = 0; part < parts; ++part) acc[c] = Isa::fma(s.scale[part], p[u][part][c], acc[c]);
       if constexpr (Codec::has_min) acc[c] = Isa::fnma(s.min, Isa::broadcast(sums[u]), acc[c]);
     }
@@ -137,10 +138,10 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
                                                  const UnpackedScales<Isa, Codec, C>& scales,
                                                  FloatBlock<Isa, C>& b) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
-    Codec::template scales<Sub>(col[c].blocks + offset, *scales.of[c], run, col[c].column, b.s[c]);
+    Codec::template scales<Sub>(block_scales<Codec::dtype>(col[c], offset), *scales.of[c], run, col[c].column, b.s[c]);
     for_each_index<8>([&](auto g) __attribute__((always_inline)) {
       typename Isa::F w[4];
-      float_codes<Isa, Codec, Sub, g()>(col[c].blocks + offset, run, col[c].column, w);
+      float_codes<Isa, Codec, Sub, g()>(block_of<Isa, Codec::dtype>(col[c], offset), run, w);
       for (std::size_t i = 0; i < 4; ++i) b.w[4 * g + i][c] = w[i];
     });
   }

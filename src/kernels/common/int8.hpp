@@ -45,15 +45,15 @@ requires(Codec::offset == 8 && requires(typename Isa::I v) {
 
 /// Code word G of the 32 as `accumulate` takes it.
 template <class Isa, class Codec, std::size_t Sub, std::size_t G>
-[[gnu::always_inline]] inline typename Isa::I code_word(const std::byte* block, auto run, std::size_t column) noexcept {
+[[gnu::always_inline]] inline typename Isa::I code_word(const auto& block, auto run) noexcept {
   if constexpr (kCentres16<Isa, Codec>) {
-    return Isa::template centred16<Codec::template high<Sub, G>()>(Codec::template raw<Sub, G>(block, run, column));
-  } else if constexpr (requires { Codec::template centred_word<Sub, G>(block, run, column); }) {
-    return Codec::template centred_word<Sub, G>(block, run, column);
+    return Isa::template centred16<Codec::template high<Sub, G>()>(Codec::template raw<Sub, G>(block, run));
+  } else if constexpr (requires { Codec::template centred_word<Sub, G>(block, run); }) {
+    return Codec::template centred_word<Sub, G>(block, run);
   } else if constexpr (CentresCodes<Isa> && Codec::offset != 0) {
-    return Isa::template centred<Codec::offset>(Codec::template word<Sub, G>(block, run, column));
+    return Isa::template centred<Codec::offset>(Codec::template word<Sub, G>(block, run));
   } else {
-    return Codec::template word<Sub, G>(block, run, column);
+    return Codec::template word<Sub, G>(block, run);
   }
 }
 
@@ -135,11 +135,10 @@ constexpr auto many_dots() noexcept {
 template <class Isa, class Codec>
 using ManyDots = typename decltype(many_dots<Isa, Codec>())::type;
 
-/// acc takes up a finished dot of one part.
-template <std::size_t Part, class Isa, class Codec, bool Centred, class Dots>
-[[gnu::always_inline]] inline void add_dot(Dots& dot, const Int8Token& x, const BlockScales<Isa>& s,
+/// acc takes up the dot of one part.
+template <std::size_t Part, class Isa, class Codec>
+[[gnu::always_inline]] inline void add_sum(typename Isa::F sum, const Int8Token& x, const BlockScales<Isa>& s,
                                            typename Isa::F& acc) noexcept {
-  const auto sum = finish_float<Isa>(dot, dot_bias<Isa, Codec, Part, Centred>(x));
   const auto token = token_scales<Isa>(x);
   if constexpr (has_tail_scale(Codec::dtype)) {
     acc = Isa::fma(sum, token.d, acc);
@@ -149,6 +148,12 @@ template <std::size_t Part, class Isa, class Codec, bool Centred, class Dots>
   if constexpr (Codec::has_min && Part + 1 == Codec::scales_per_32) {
     acc = Isa::fnma(s.min, token.dsum, acc);
   }
+}
+
+template <std::size_t Part, class Isa, class Codec, bool Centred, class Dots>
+[[gnu::always_inline]] inline void add_dot(Dots& dot, const Int8Token& x, const BlockScales<Isa>& s,
+                                           typename Isa::F& acc) noexcept {
+  add_sum<Part, Isa, Codec>(finish_float<Isa>(dot, dot_bias<Isa, Codec, Part, Centred>(x)), x, s, acc);
 }
 
 /// T tokens x C columns take up 32 elements. The steps are unrolled: Dots needs to know which one it is, and may want
@@ -221,14 +226,13 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
       constexpr std::size_t g = part * words + step;
       const auto xw = x_word<Isa, g>(x.codes);
       for (std::size_t c = 0; c < C; ++c) {
-        const ColumnRef& r = col[c];
-        dots[c].template step<static_cast<int>(step())>(Codec::template word<Sub, g>(r.blocks + offset, run, r.column),
-                                                        xw);
+        dots[c].template step<static_cast<int>(step())>(
+            Codec::template word<Sub, g>(block_of<Isa, Codec::dtype>(col[c], offset), run), xw);
       }
     });
     for (std::size_t c = 0; c < C; ++c) {
       BlockScales<Isa> s;
-      Codec::template scales<Sub>(col[c].blocks + offset, *unpacked[c], run, col[c].column, s);
+      Codec::template scales<Sub>(block_scales<Codec::dtype>(col[c], offset), *unpacked[c], run, col[c].column, s);
       add_dot<part(), Isa, Codec, false>(dots[c], x.token[0], s, acc[c]);
     }
   });
@@ -240,9 +244,9 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
                                           DecodedColumns<Isa, C>& d) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     for_each_index<8>([&](auto g) __attribute__((always_inline)) {
-      d.w[g][c] = code_word<Isa, Codec, Sub, g()>(col[c].blocks + offset, run, col[c].column);
+      d.w[g][c] = code_word<Isa, Codec, Sub, g()>(block_of<Isa, Codec::dtype>(col[c], offset), run);
     });
-    Codec::template scales<Sub>(col[c].blocks + offset, *unpacked[c], run, col[c].column, d.s[c]);
+    Codec::template scales<Sub>(block_scales<Codec::dtype>(col[c], offset), *unpacked[c], run, col[c].column, d.s[c]);
   }
 }
 

@@ -14,7 +14,7 @@
 #include "kernels/codecs/q8_0.hpp"
 #include "kernels/common/f32.hpp"
 #include "kernels/common/f32_blocks.hpp"
-#include "kernels/common/int8.hpp"
+#include "kernels/common/int8_rows.hpp"
 #include "kernels/common/pack_simd.hpp"
 #include "kernels/common/pack_ternary_simd.hpp"
 #include "kernels/common/prepare_simd.hpp"
@@ -65,11 +65,14 @@ template <class Arch, template <class> class Codec>
 constexpr Kernel int8_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
-  return tiled_kernel(
+  Kernel k = tiled_kernel(
       kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
       prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
       int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, kWideColumns<Arch, C::dtype>>,
       streams_of(C::dtype));
+  if constexpr (DotsRows<typename Arch::Isa>)
+    k.tiled.rows = int8_rows<typename Arch::Isa, typename Arch::Transposer, C>;
+  return k;
 }
 
 template <class Arch, template <class> class Codec>

@@ -5,57 +5,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/codecs/segments.hpp"
 #include "nibblas/kernel.hpp"
 
-// How file blocks become panel blocks, as data. For every format but the ternary ones a panel block is a list of
-// transpositions: `count` units of `unit` bytes from each row, unit i of the 16 rows side by side.
+// Rows of a file become panels.
 
 namespace nibblas {
 namespace {
-
-struct PanelSegment {
-  std::uint16_t file_offset;  ///< in the file's block
-  std::uint16_t count;
-  std::uint16_t unit;  ///< bytes
-};
-
-struct SegmentList {
-  PanelSegment segment[5];
-  int count;
-};
-
-constexpr SegmentList panel_segments(DType t) noexcept {
-  switch (t) {
-    case DType::f32:
-      return {{{0, 1, 4}}, 1};
-    case DType::f16:
-    case DType::bf16:
-      return {{{0, 1, 2}}, 1};
-    case DType::q8_0:
-      return {{{2, 8, 4}, {0, 1, 2}}, 2};
-    case DType::q4_0:
-      return {{{2, 4, 4}, {0, 1, 2}}, 2};
-    case DType::q4_k:
-      return {{{16, 32, 4}, {4, 12, 1}, {0, 1, 2}, {2, 1, 2}}, 4};
-    case DType::q5_k:
-      return {{{48, 32, 4}, {16, 8, 4}, {4, 12, 1}, {0, 1, 2}, {2, 1, 2}}, 5};
-    case DType::q6_k:
-      return {{{0, 32, 4}, {128, 16, 4}, {192, 16, 1}, {208, 1, 2}}, 4};
-    default:
-      return {{}, 0};
-  }
-}
-
-constexpr std::size_t segment_bytes(const SegmentList& list) noexcept {
-  std::size_t n = 0;
-  for (int s = 0; s < list.count; ++s) n += std::size_t{list.segment[s].count} * list.segment[s].unit;
-  return n;
-}
-static_assert(segment_bytes(panel_segments(DType::q4_k)) * kPanelRows == panel_layout(DType::q4_k).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q5_k)) * kPanelRows == panel_layout(DType::q5_k).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q6_k)) * kPanelRows == panel_layout(DType::q6_k).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q4_0)) * kPanelRows == panel_layout(DType::q4_0).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q8_0)) * kPanelRows == panel_layout(DType::q8_0).block_bytes);
 
 /// Rows of a panel that exist.
 inline std::size_t panel_valid_rows(const PackArgs& a) noexcept {

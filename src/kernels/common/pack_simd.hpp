@@ -43,17 +43,6 @@ template <class Transposer, PanelSegment Segment>
   }
 }
 
-/// Where in the panel's block a segment of the file's block goes.
-template <DType T>
-constexpr std::size_t segment_start(std::size_t segment) {
-  std::size_t bytes = 0;
-  for (std::size_t s = 0; s < segment; ++s) {
-    const PanelSegment seg = panel_segments(T).segment[s];
-    bytes += std::size_t{seg.count} * seg.unit * kPanelRows;
-  }
-  return bytes;
-}
-
 /// One block of 16 rows. All that depends on the format alone is known when it compiles: a list walked at run time was
 /// three times slower.
 template <class Transposer, DType T>

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/common/int8.hpp"
+#include "kernels/common/pack_simd.hpp"
+
+// One token on rows as they lie in the file, with the sums of int8.hpp: what a panel would be is never written. A dot's
+// 32 products are integers, whose order is free, so a register takes 16 bytes of each of some rows, and the sums of a
+// row's lanes meet once a block. Packing the rows and multiplying the panels took two to three times as long, both from
+// L2. Scales are packed: 16 rows' worth of them make a register.
+
+namespace nibblas {
+namespace {
+
+template <class Isa>
+concept DotsRows = requires(const typename Isa::I (&v)[4]) {
+  Isa::sum_rows(v);
+};
+
+/// 16 rows: every fourth is a pointer that goes along, the others lie one, two or three strides further, which is what
+/// an address can say.
+struct Rows {
+  const std::byte* four[kPanelRows / 4];
+  std::size_t stride;
+
+  Rows(const std::byte* row, std::size_t row_stride) noexcept : stride(row_stride) {
+    for (std::size_t i = 0; i < kPanelRows / 4; ++i) four[i] = row + 4 * i * stride;
+  }
+  [[gnu::always_inline]] void advance(std::size_t bytes) noexcept {
+    for (const std::byte*& p : four) p += bytes;
+  }
+  /// A line of each row, `ahead` bytes further on.
+  [[gnu::always_inline]] void prefetch(std::size_t ahead) const noexcept {
+    for_each_index<kPanelRows>([&](auto r) __attribute__((always_inline)) {
+      __builtin_prefetch(four[r() / 4] + r() % 4 * stride + ahead, 0, 3);
+    });
+  }
+};
+
+/// A block of rows R, R + 4, ... where codecs expect words of a panel: 16 bytes, which would be four words there, of
+/// each row.
+template <class Isa, DType T, std::size_t R>
+struct RowsBlock {
+  const std::byte* const* four;
+  std::size_t stride;
+
+  template <std::size_t Segment>
+  [[gnu::always_inline]] typename Isa::I words(std::size_t i) const noexcept {
+    return Isa::load_rows(four, R * stride + panel_segments(T).segment[Segment].file_offset + 4 * i);
+  }
+};
+
+/// The block's scales as they lie in a panel, from its codes_bytes() on.
+template <class Transposer, DType T>
+[[gnu::always_inline]] inline void pack_scales(const std::byte* block, std::size_t stride, std::byte* out) noexcept {
+  constexpr SegmentList list = panel_segments(T);
+  for_each_index<static_cast<std::size_t>(list.count)>([&](auto s) __attribute__((always_inline)) {
+    constexpr PanelSegment segment = panel_segments(T).segment[s];
+    if constexpr (segment.unit != 4) {
+      pack_segment<Transposer, segment>(block + segment.file_offset, stride,
+                                        out + segment_start<T>(s) - codes_bytes(T));
+    }
+  });
+}
+
+/// 32 elements of a column join its sum.
+template <class Isa, class Codec, std::size_t Sub>
+[[gnu::always_inline]] inline void add_rows(const std::byte* const* four, std::size_t stride, auto run,
+                                            const ActBlock& x, const BlockScales<Isa>& s,
+                                            typename Isa::F& acc) noexcept {
+  constexpr std::size_t pieces = 2 / Codec::scales_per_32;
+  using Dots = typename Isa::template Dots<Codec::max_code, static_cast<int>(pieces)>;
+  for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
+    typename Isa::I sums[4];
+    for_each_index<4>([&](auto r) __attribute__((always_inline)) {
+      const RowsBlock<Isa, Codec::dtype, r()> rows{four, stride};
+      Dots dot;
+      dot.start(Isa::zero_int());
+      for_each_index<pieces>([&](auto i) __attribute__((always_inline)) {
+        constexpr std::size_t piece = part * pieces + i;
+        dot.template step<static_cast<int>(i())>(Codec::template word<Sub, 4 * piece>(rows, run),
+                                                 Isa::broadcast16(x.codes + 16 * piece));
+      });
+      sums[r()] = dot.finish(Isa::zero_int());
+    });
+    const auto sum = Isa::add32(Isa::sum_rows(sums), dot_bias<Isa, Codec, part()>(x.token[0]));
+    add_sum<part(), Isa, Codec>(Isa::to_float(sum), x.token[0], s, acc);
+  });
+}
+
+/// Bytes ahead of which rows are asked for: sixteen are more streams than the hardware follows.
+inline constexpr std::size_t kRowsAhead = 512;
+
+template <class Isa, class Transposer, class Codec>
+void int8_rows(const RowsArgs& a) noexcept {
+  constexpr DType T = Codec::dtype;
+  constexpr DTypeInfo format = info(T);
+  constexpr std::size_t columns = kPanelRows / Isa::lanes;
+  const PackArgs where{a.w, a.row0, a.k0, a.k1, nullptr};
+  const std::byte* first = row_data<T>(where, 0);
+  Rows rows(first, static_cast<std::size_t>(row_data<T>(where, 1) - first));
+  std::size_t offset = a.k0 / format.block_elems * format.block_bytes;
+  const std::size_t row_bytes = a.w->K / format.block_elems * format.block_bytes;
+  rows.advance(offset);
+  typename Isa::F acc[columns];
+  for (std::size_t c = 0; c < columns; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(a.state + c * Isa::lanes);
+  for (std::size_t k = a.k0; k < a.k1; k += format.block_elems) {
+    for (std::size_t line = 0; line < format.block_bytes; line += 64) {
+      if ((offset + line) % 64 >= format.block_bytes) continue;
+      // Past the end of the row that is the row of the next panel.
+      rows.prefetch(line + kRowsAhead +
+                    (offset + line + kRowsAhead < row_bytes ? 0 : kPanelRows * rows.stride - row_bytes));
+    }
+    alignas(64) std::byte scales[panel_layout(T).block_bytes - codes_bytes(T)];
+    typename Codec::Unpacked unpacked;
+    if constexpr (format.block_elems != kActBlock) {
+      pack_scales<Transposer, T>(rows.four[0], rows.stride, scales);
+      unpacked.template unpack<Isa>(scales);
+    }
+    for_each_sub<Codec, true>([&](auto run, auto sub) __attribute__((always_inline)) {
+      const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
+      for_each_index<columns>([&](auto c) __attribute__((always_inline)) {
+        const std::byte* const* four = rows.four + c() * Isa::lanes / 4;
+        BlockScales<Isa> s;
+        if constexpr (format.block_elems == kActBlock) {
+          s.scale[0] = Isa::load_f16_rows(four, rows.stride);
+        } else {
+          Codec::template scales<sub()>(scales, unpacked, run, c(), s);
+        }
+        add_rows<Isa, Codec, sub()>(four, rows.stride, run, x, s, acc[c()]);
+      });
+    });
+    rows.advance(format.block_bytes);
+    offset += format.block_bytes;
+  }
+  for (std::size_t c = 0; c < columns; ++c) Isa::store(a.state + c * Isa::lanes, acc[c]);
+}
+
+}  // namespace
+}  // namespace nibblas
