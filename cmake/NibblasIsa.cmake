@@ -11,6 +11,8 @@ include(CheckCXXCompilerFlag)
 # - Left out, with a message, when the compiler does not know the flags, NIBBLAS_ISA_<NAME> is off or HEADERS, a variable
 #   that holds a directory of headers, is false.
 # - FORBID: what must not occur in the object's disassembly (checked by tests/guard).
+set(NIBBLAS_ISA_OPTIMIZATION -O3 CACHE STRING "Optimisation of the instruction-set files (sanitizers: -O1 compiles in minutes)")
+mark_as_advanced(NIBBLAS_ISA_OPTIMIZATION)
 function(nibblas_add_isa name)
   cmake_parse_arguments(ARG "" "FORBID;HEADERS" "FLAGS" ${ARGN})
   string(TOUPPER ${name} upper)
@@ -38,7 +40,7 @@ function(nibblas_add_isa name)
     target_include_directories(nibblas_isa_${name} SYSTEM PRIVATE ${${ARG_HEADERS}})
   endif()
   target_link_libraries(nibblas_isa_${name} PRIVATE nibblas_flags)
-  target_compile_options(nibblas_isa_${name} PRIVATE ${ARG_FLAGS} -O3 -fno-lto -fno-exceptions
+  target_compile_options(nibblas_isa_${name} PRIVATE ${ARG_FLAGS} ${NIBBLAS_ISA_OPTIMIZATION} -fno-lto -fno-exceptions
     $<$<CXX_COMPILER_ID:GNU>:-fno-tree-ter -fno-tree-reassoc -Wno-uninitialized -Wno-maybe-uninitialized>)
   set_target_properties(nibblas_isa_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF)

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "kernels/avx2/isa.hpp"
+
 namespace nibblas::avx2 {
 namespace {
 
@@ -44,10 +46,11 @@ struct Transposer {
  private:
   /// Rows r and r + 4 share a register.
   [[gnu::always_inline]] static void words4_of_8(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
-    const __m256i a = rows(src, stride);
-    const __m256i b = rows(src + stride, stride);
-    const __m256i c = rows(src + 2 * stride, stride);
-    const __m256i d = rows(src + 3 * stride, stride);
+    const std::byte* fours[] = {src, src + 4 * stride};
+    const __m256i a = Isa::load_rows(fours, 0);
+    const __m256i b = Isa::load_rows(fours, stride);
+    const __m256i c = Isa::load_rows(fours, 2 * stride);
+    const __m256i d = Isa::load_rows(fours, 3 * stride);
     const __m256i ab_low = _mm256_unpacklo_epi32(a, b);
     const __m256i ab_high = _mm256_unpackhi_epi32(a, b);
     const __m256i cd_low = _mm256_unpacklo_epi32(c, d);
@@ -56,11 +59,6 @@ struct Transposer {
     store32(out + 64, _mm256_unpackhi_epi64(ab_low, cd_low));
     store32(out + 128, _mm256_unpacklo_epi64(ab_high, cd_high));
     store32(out + 192, _mm256_unpackhi_epi64(ab_high, cd_high));
-  }
-  [[gnu::always_inline]] static __m256i rows(const std::byte* src, std::size_t stride) noexcept {
-    const auto* low = reinterpret_cast<const __m128i*>(src);
-    const auto* high = reinterpret_cast<const __m128i*>(src + 4 * stride);
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)), _mm_loadu_si128(high), 1);
   }
   [[gnu::always_inline]] static __m256i load32(const std::byte* p) noexcept {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

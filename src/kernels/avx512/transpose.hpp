@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "kernels/avx512/isa.hpp"
+
 namespace nibblas::avx512 {
 namespace {
 
@@ -12,10 +14,11 @@ struct Transposer {
   /// Rows r, r + 4, r + 8, r + 12 share a register, so two rounds of unpacking inside 128-bit lanes put row i's words
   /// into lane i.
   [[gnu::always_inline]] static void words4(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
-    const __m512i a = rows(src, stride);
-    const __m512i b = rows(src + stride, stride);
-    const __m512i c = rows(src + 2 * stride, stride);
-    const __m512i d = rows(src + 3 * stride, stride);
+    const std::byte* fours[] = {src, src + 4 * stride, src + 8 * stride, src + 12 * stride};
+    const __m512i a = Isa::load_rows(fours, 0);
+    const __m512i b = Isa::load_rows(fours, stride);
+    const __m512i c = Isa::load_rows(fours, 2 * stride);
+    const __m512i d = Isa::load_rows(fours, 3 * stride);
     const __m512i ab_low = _mm512_unpacklo_epi32(a, b);
     const __m512i ab_high = _mm512_unpackhi_epi32(a, b);
     const __m512i cd_low = _mm512_unpacklo_epi32(c, d);
@@ -37,17 +40,6 @@ struct Transposer {
     _mm_storeu_si128(to + 1, _mm512_cvtepi32_epi8(_mm512_srli_epi32(w, 8)));
     _mm_storeu_si128(to + 2, _mm512_cvtepi32_epi8(_mm512_srli_epi32(w, 16)));
     _mm_storeu_si128(to + 3, _mm512_cvtepi32_epi8(_mm512_srli_epi32(w, 24)));
-  }
-
- private:
-  [[gnu::always_inline]] static __m512i rows(const std::byte* src, std::size_t stride) noexcept {
-    __m512i v = _mm512_castsi128_si512(load16(src));
-    v = _mm512_inserti32x4(v, load16(src + 4 * stride), 1);
-    v = _mm512_inserti32x4(v, load16(src + 8 * stride), 2);
-    return _mm512_inserti32x4(v, load16(src + 12 * stride), 3);
-  }
-  [[gnu::always_inline]] static __m128i load16(const std::byte* p) noexcept {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
 };
 
