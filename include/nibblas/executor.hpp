@@ -31,8 +31,9 @@ class NIBBLAS_API Executor {
 /// Everything on the calling thread.
 NIBBLAS_API Executor& serial_executor() noexcept;
 
-/// A pool of threads for one or more callers. `threads` counts the calling thread; 0 = default_thread_count(). More than
-/// 4096 count as 4096, and threads that cannot be created are done without: concurrency() tells how many there are.
+/// A pool of threads for one or more callers. `threads` counts the calling thread; 0 = default_thread_count(). More
+/// than 4096 count as 4096, and threads that cannot be created are done without: concurrency() tells how many there
+/// are.
 class NIBBLAS_API ThreadPool final : public Executor {
  public:
   explicit ThreadPool(std::size_t threads = 0);
