@@ -119,19 +119,23 @@ void int8_rows(const RowsArgs& a) noexcept {
       pack_scales<Transposer, T>(rows.four[0], rows.stride, scales);
       unpacked.template unpack<Isa>(scales);
     }
-    for_each_sub<Codec, true>([&](auto run, auto sub) __attribute__((always_inline)) {
-      const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
+    // A column's sub-blocks one after the other: they share words, which take four loads each.
+#pragma GCC unroll 1
+    for (std::size_t run = 0; run < format.block_elems / Codec::run_elems; ++run) {
       for_each_index<columns>([&](auto c) __attribute__((always_inline)) {
         const std::byte* const* four = rows.four + c() * Isa::lanes / 4;
-        BlockScales<Isa> s;
-        if constexpr (format.block_elems == kActBlock) {
-          s.scale[0] = Isa::load_f16_rows(four, rows.stride);
-        } else {
-          Codec::template scales<sub()>(scales, unpacked, run, c(), s);
-        }
-        add_rows<Isa, Codec, sub()>(four, rows.stride, run, x, s, acc[c()]);
+        for_each_index<Codec::run_elems / kActBlock>([&](auto sub) __attribute__((always_inline)) {
+          const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
+          BlockScales<Isa> s;
+          if constexpr (format.block_elems == kActBlock) {
+            s.scale[0] = Isa::load_f16_rows(four, rows.stride);
+          } else {
+            Codec::template scales<sub()>(scales, unpacked, run, c(), s);
+          }
+          add_rows<Isa, Codec, sub()>(four, rows.stride, run, x, s, acc[c()]);
+        });
       });
-    });
+    }
     rows.advance(format.block_bytes);
     offset += format.block_bytes;
   }
