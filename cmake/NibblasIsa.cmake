@@ -11,7 +11,7 @@ include(CheckCXXCompilerFlag)
 # - Left out, with a message, when the compiler does not know the flags, NIBBLAS_ISA_<NAME> is off or HEADERS, a variable
 #   that holds a directory of headers, is false.
 # - FORBID: what must not occur in the object's disassembly (checked by tests/guard).
-set(NIBBLAS_ISA_OPTIMIZATION -O3 CACHE STRING "Optimisation of the instruction-set files (sanitizers: -O1 compiles in minutes)")
+set(NIBBLAS_ISA_OPTIMIZATION -O3 CACHE STRING "Optimisation of the instruction-set files")
 mark_as_advanced(NIBBLAS_ISA_OPTIMIZATION)
 function(nibblas_add_isa name)
   cmake_parse_arguments(ARG "" "FORBID;HEADERS" "FLAGS" ${ARGN})
