@@ -48,22 +48,25 @@ std::string losers(const Resolution& found) {
   return fmt::format("{}", fmt::join(lost, "; "));
 }
 
-void print_kernel(const char* op, const DTypeInfo& t, Compute compute, const Resolution& found) {
+void print_kernel(const char* op, const DTypeInfo& t, Compute compute, const Resolution& found, std::string_view lost) {
   fmt::print("{:<12} {:<12} {:<11} {:<37} {}\n", op, t.name,
              fmt::format("{}{}", to_string(compute), compute == t.default_compute ? "*" : ""),
-             found.kernel != nullptr ? found.kernel->name : "none: " + found.status.message(), losers(found));
+             found.kernel != nullptr ? found.kernel->name : "none: " + found.status.message(), lost);
 }
 
 void print_kernels(const KernelRegistry& registry) {
   fmt::print("\n{:<12} {:<12} {:<11} {:<37} {}\n", "op", "weights", "compute", "kernel", "why others lost");
+  std::string before;
   for (const DTypeInfo& t : kDTypes) {
     for (const Compute compute : kComputes) {
       if (!is_legal(t.dtype, compute)) continue;
       const Resolution matmul = registry.resolve({{Op::matmul, t.dtype, compute}, {}, false, 0});
       const Resolution gemv = registry.resolve({{Op::gemv, t.dtype, compute}, {}, false, 0});
       const bool same = matmul.kernel == gemv.kernel && losers(matmul) == losers(gemv);
-      print_kernel(same ? "matmul, gemv" : "matmul", t, compute, matmul);
-      if (!same) print_kernel("gemv", t, compute, gemv);
+      const std::string lost = losers(matmul);
+      print_kernel(same ? "matmul, gemv" : "matmul", t, compute, matmul, lost == before ? "as above" : lost);
+      if (!same) print_kernel("gemv", t, compute, gemv, losers(gemv));
+      before = same ? lost : std::string();
     }
   }
   fmt::print("* the format's default\n");

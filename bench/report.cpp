@@ -11,6 +11,8 @@ namespace nibblas::bench {
 namespace {
 
 constexpr std::size_t kBarWidth = 24;
+/// Fractions of a limit above this are not the noise of two measurements.
+constexpr double kCredible = 1.1;
 
 std::string bound_by(const CaseResult& r) {
   const bool memory = r.speed.weight_gbs * r.speed.limit_gops > r.speed.gops * r.speed.limit_gbs;
@@ -77,6 +79,13 @@ std::string summary(const std::vector<CaseResult>& results, const std::vector<Sk
   for (const Skipped& s : skipped) text += fmt::format("skipped {}: {}\n", s.name, s.reason);
   for (const CaseResult& r : results) {
     if (r.outcome == Outcome::failed) text += fmt::format("FAILED {}: {}\n", r.spec.name(), r.why);
+  }
+  // The limits are measured once, before all cases.
+  const bool beyond = std::ranges::any_of(results, [](const CaseResult& r) {
+    return r.outcome == Outcome::timed && !r.spec.hot && r.speed.fraction_of_limit() > kCredible;
+  });
+  if (beyond) {
+    text += "A rate is beyond its limit: the machine was busy while limits were measured. Run again on an idle one.\n";
   }
   return text + fmt::format("{} verified and timed, {} skipped, {} failed\n",
                             counts[static_cast<std::size_t>(Outcome::timed)],

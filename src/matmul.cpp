@@ -99,6 +99,11 @@ std::string explain(const WeightSource& w, std::size_t M, Context& context, cons
   return {};
 }
 
+/// Of gemv, whose caller knows of no columns.
+Status wrong_length(std::span<const float> y, std::size_t N) noexcept {
+  return error(StatusCode::shape_mismatch, "y has ", y.size(), " elements, W has N = ", N);
+}
+
 }  // namespace
 
 Status matmul(const WeightView& W, ConstMatrixView X, MatrixView Y, Context& context,
@@ -120,10 +125,12 @@ Status matmul(const PackedWeights& W, const Activations& X, MatrixView Y, Contex
 
 Status gemv(const WeightView& W, std::span<const float> x, std::span<float> y, Context& context,
             const MatmulOptions& options) noexcept {
+  if (y.size() != W.N) return wrong_length(y, W.N);
   return matmul(W, {x.data(), 1, x.size()}, {y.data(), 1, y.size()}, context, options);
 }
 Status gemv(const PackedWeights& W, std::span<const float> x, std::span<float> y, Context& context,
             const MatmulOptions& options) noexcept {
+  if (y.size() != W.N()) return wrong_length(y, W.N());
   return matmul(W, {x.data(), 1, x.size()}, {y.data(), 1, y.size()}, context, options);
 }
 

@@ -274,7 +274,7 @@ std::string to_text(const KernelRequest& request, const Resolution& resolution) 
   std::string out = text(op_ok ? to_string(request.key.op) : "unknown op", " ", text_of(request.key.weights), " ",
                          text_of(request.key.compute));
   if (request.layout_id != 0) {
-    out += text(", weights in layout ", std::to_string(request.layout_id));
+    out += text(", packed weights of layout ", std::to_string(request.layout_id));
   }
   if (!request.provider.empty()) {
     out += text(", provider ", shown(request.provider));

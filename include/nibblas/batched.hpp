@@ -14,11 +14,11 @@ namespace nibblas {
 /// Y.stride = heads * N and y_stride = N.
 struct MatmulStack {
   std::size_t count = 0;
-  WeightView W;              ///< W.bytes is the extent of one product's weights
+  WeightView W = {};         ///< W.bytes is the extent of one product's weights
   std::size_t w_stride = 0;  ///< bytes; 0: all products use the same W
-  ConstMatrixView X;
+  ConstMatrixView X = {};
   std::size_t x_stride = 0;  ///< elements; 0: all products use the same X, which is prepared once
-  MatrixView Y;
+  MatrixView Y = {};
   std::size_t y_stride = 0;  ///< elements; no two products may write the same element
 };
 

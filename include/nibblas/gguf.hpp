@@ -81,8 +81,9 @@ class NIBBLAS_API File {
 
 /// A tensor of type 36 as BitNet.cpp's i2_s, to be handed to import_i2s(). That the id means i2_s in this file, and
 /// which layout and scale it has, is what the caller knows and no file says. I2sScale::companion is the f32 tensor
-/// "<name>_scale" of one element. Errors: invalid_argument (a layout or scale outside its enum), unsupported (another type, a companion of another type), not_found (no
-/// companion), invalid_data or buffer_too_small (a companion that is not one element, a hand-made Tensor).
+/// "<name>_scale" of one element. Errors: invalid_argument (a layout or scale outside its enum), unsupported (another
+/// type, a companion of another type), not_found (no companion), invalid_data or buffer_too_small (a companion that is
+/// not one element, a hand-made Tensor).
 NIBBLAS_API Result<I2sTensor> i2s_tensor(const File& file, const Tensor& tensor, I2sLayout layout,
                                          I2sScale scale) noexcept;
 

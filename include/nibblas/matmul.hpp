@@ -25,7 +25,7 @@ struct Context {
   KernelRegistry* registry = nullptr;  ///< null: KernelRegistry::shared()
   Executor* executor = nullptr;        ///< null: serial_executor()
   const CacheInfo* caches = nullptr;   ///< null: those of the registry's CPU
-  Workspace workspace;
+  Workspace workspace = {};
 };
 
 /// Forces parts of the tile plan; 0 = planned. Results never depend on it.

@@ -15,11 +15,11 @@ namespace nibblas {
 
 /// What may be set from outside. from_env() reads NIBBLAS_PROVIDER, NIBBLAS_MAX_ISA and NIBBLAS_DISABLE.
 struct RegistryConfig {
-  std::string force_provider;  ///< only this provider, with scalar below it for keys that it lacks
+  std::string force_provider = {};  ///< only this provider, with scalar below it for keys that it lacks
   /// "scalar", "avx2", ...: a built-in provider. Kernels that need a CPU feature beyond the instruction set it is made
   /// for are off, those of providers from outside included; one that names no needs stays.
-  std::string max_isa;
-  std::string disable;  ///< comma-separated provider or kernel names
+  std::string max_isa = {};
+  std::string disable = {};  ///< comma-separated provider or kernel names
 
   NIBBLAS_API static RegistryConfig from_env();
 };

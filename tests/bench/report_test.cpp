@@ -59,6 +59,15 @@ TEST(Report, FailedAndSkippedCasesShowNoSpeed) {
   }
 }
 
+TEST(Report, SummaryDoubtsWhatIsBeyondTheLimit) {
+  CaseResult r = made_result(Outcome::timed);
+  EXPECT_FALSE(contains(summary({r}, {}), "beyond its limit"));
+  r.speed.weight_gbs = 1.2 * r.speed.limit_gbs;
+  EXPECT_TRUE(contains(summary({r}, {}), "beyond its limit"));
+  r.spec.hot = true;  // weights in L2 are read faster than memory gives
+  EXPECT_FALSE(contains(summary({r}, {}), "beyond its limit"));
+}
+
 TEST(Report, SummaryCountsAndNames) {
   const std::string text = summary(
       {made_result(Outcome::timed), made_result(Outcome::failed, "wrong"), made_result(Outcome::skipped, "slow")},

@@ -39,7 +39,8 @@ TEST_F(Errors, ShapesThatDoNotFit) {
   Y.cols = 19;
   refused(matmul(W, p.rows(), Y, context), StatusCode::shape_mismatch, {"Y has 19 columns", "N = 20"});
   refused(gemv(W, {x.data(), 65}, {y.data(), 20}, context), StatusCode::shape_mismatch, {"65", "K = 64"});
-  refused(gemv(W, {x.data(), 64}, {y.data(), 21}, context), StatusCode::shape_mismatch, {"21", "N = 20"});
+  refused(gemv(W, {x.data(), 64}, {y.data(), 21}, context), StatusCode::shape_mismatch,
+          {"y has 21 elements", "N = 20"});
 }
 
 TEST_F(Errors, NullPointers) {
