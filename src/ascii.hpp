@@ -12,7 +12,7 @@ namespace nibblas {
 constexpr char ascii_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr bool ascii_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-constexpr bool ascii_control(char c) noexcept { return (c >= '\0' && c < ' ') || c == '\x7f'; }
+constexpr bool ascii_control(char c) noexcept { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
 constexpr bool ascii_iequals(std::string_view a, std::string_view b) noexcept {
   if (a.size() != b.size()) {
