@@ -15,7 +15,6 @@ namespace {
 
 struct Isa {
   static constexpr std::size_t lanes = 8;
-  static constexpr std::size_t registers = 16;
 
   // ---- floats: one per row ----
   using F = __m256;

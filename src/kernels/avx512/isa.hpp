@@ -15,7 +15,6 @@ namespace {
 
 struct Isa {
   static constexpr std::size_t lanes = 16;
-  static constexpr std::size_t registers = 32;
 
   // ---- floats: one per row ----
   using F = __m512;

@@ -40,7 +40,6 @@ struct PairTable {
 
 struct Operations {
   static constexpr std::size_t lanes = 4;
-  static constexpr std::size_t registers = 32;
 
   // ---- floats: one per row ----
   using F = float32x4_t;

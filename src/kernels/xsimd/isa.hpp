@@ -20,7 +20,6 @@ namespace {
 template <class Target>
 struct Isa {
   static constexpr std::size_t lanes = ::xsimd::batch<float, Target>::size;
-  static constexpr std::size_t registers = Target::registers;
   static_assert(kPanelRows % lanes == 0);
 
   // ---- floats: one per row ----
