@@ -47,13 +47,13 @@ TEST_F(ResolutionTest, ExplainIsAHeadlineAndALineACandidate) {
             "    top (priority 200) top.f32: cpu lacks avx512vnni\n"
             "  * high (priority 100) high.f32: highest priority\n"
             "    scalar (priority 0) low.f32: lower priority than high\n");
-  EXPECT_EQ(
-      r_.explain({.key = kQ4, .provider = "HIGH", .allow_tolerance = true, .layout_id = 5}),
-      "matmul q4_0 int8, packed weights of layout 5, provider HIGH, tolerance allowed -> error: no kernel may serve matmul "
-      "q4_0 int8 (high: no kernel for q4_0 int8)\n"
-      "    top (priority 200) -: cpu lacks avx512vnni\n"
-      "    high (priority 100) -: no kernel for q4_0 int8\n"
-      "    scalar (priority 0) low.q4: not the provider named in the request\n");
+  EXPECT_EQ(r_.explain({.key = kQ4, .provider = "HIGH", .allow_tolerance = true, .layout_id = 5}),
+            "matmul q4_0 int8, packed weights of layout 5, provider HIGH, tolerance allowed -> error: no kernel may "
+            "serve matmul "
+            "q4_0 int8 (high: no kernel for q4_0 int8)\n"
+            "    top (priority 200) -: cpu lacks avx512vnni\n"
+            "    high (priority 100) -: no kernel for q4_0 int8\n"
+            "    scalar (priority 0) low.q4: not the provider named in the request\n");
 }
 
 TEST_F(ResolutionTest, ANamedProviderIsTheOnlyOne) {
