@@ -62,10 +62,11 @@ void print_kernels(const KernelRegistry& registry) {
       if (!is_legal(t.dtype, compute)) continue;
       const Resolution matmul = registry.resolve({{Op::matmul, t.dtype, compute}, {}, false, 0});
       const Resolution gemv = registry.resolve({{Op::gemv, t.dtype, compute}, {}, false, 0});
-      const bool same = matmul.kernel == gemv.kernel && losers(matmul) == losers(gemv);
       const std::string lost = losers(matmul);
+      const std::string gemv_lost = losers(gemv);
+      const bool same = matmul.kernel == gemv.kernel && lost == gemv_lost;
       print_kernel(same ? "matmul, gemv" : "matmul", t, compute, matmul, lost == before ? "as above" : lost);
-      if (!same) print_kernel("gemv", t, compute, gemv, losers(gemv));
+      if (!same) print_kernel("gemv", t, compute, gemv, gemv_lost);
       before = same ? lost : std::string();
     }
   }

@@ -78,13 +78,14 @@ class Worker {
     a.panels = group.data;
     a.n_panels = group.size;
     a.K = K;
+    const bool rows = takes_rows(group, tiles);
     for (std::size_t k0 = 0; k0 < K; k0 += plan_.k_chunk) {
       a.k0 = k0;
       a.k1 = std::min(k0 + plan_.k_chunk, K);
-      if (takes_rows(group, tiles)) {
+      if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
+      if (rows) {
         product_.kernel->tiled.rows(
             {item_.weights.view, group.panel[0] * kPanelRows, item_.x->tile(tiles.begin), a.k0, a.k1, state(0)});
-        weight_bytes_ += layout_.range_bytes(a.k0, a.k1);
         continue;
       }
       locate(group, a.k0, a.k1);
@@ -95,7 +96,6 @@ class Worker {
         look_ahead(a, tile + 1, tiles.end);
         product_.kernel->tiled.tile(a);
       }
-      if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
     }
     for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) store(group, tile, state(tile - tiles.begin));
   }

@@ -41,7 +41,9 @@ std::string provider_above_cap(const Member& m, const ParsedConfig& config, std:
     if (above.empty()) {
       return {};
     }
-    why = why.empty() ? std::move(above) : why;
+    if (why.empty()) {
+      why = std::move(above);
+    }
   }
   return why;
 }

@@ -40,8 +40,7 @@ struct I2sTensor {
 /// Writes `tensor` to `out` as bitnet_b158: out.size() >= tensor_bytes(DType::bitnet_b158, N, K), sharing no memory
 /// with tensor.data. A companion scale s is stored as 1 / s, rounded once. Errors, which leave out as it was:
 /// invalid_argument (unknown layout or scale, companion 0, not finite or with a reciprocal that is not, shared memory);
-/// shape_mismatch
-/// (group128, group64: N * K no multiple of 128, 64; rows4: N no multiple of 4; a size that overflows);
+/// shape_mismatch (group128, group64: N * K no multiple of 128, 64; rows4: N no multiple of 4; a size that overflows);
 /// buffer_too_small; invalid_data naming row and element of a code 3, or a tail scale that is not finite.
 NIBBLAS_API Status import_i2s(const I2sTensor& tensor, std::span<std::byte> out) noexcept;
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/x86/loads.hpp"
 #include "nibblas/panel.hpp"
 
 // AVX2 with FMA and F16C: two registers are the 16 rows of a panel, a lane is a row.
@@ -28,12 +29,9 @@ struct Isa {
   [[gnu::always_inline]] static F fma(F a, F b, F c) noexcept { return _mm256_fmadd_ps(a, b, c); }
   /// c - a * b, one rounding.
   [[gnu::always_inline]] static F fnma(F a, F b, F c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
-  [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept {
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-  }
+  [[gnu::always_inline]] static F load_f16(const std::byte* p) noexcept { return _mm256_cvtph_ps(x86::load16(p)); }
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) noexcept {
-    return _mm256_castsi256_ps(
-        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x86::load16(p)), 16));
   }
 
   // ---- codes: four bytes of each row ----
@@ -87,21 +85,15 @@ struct Isa {
   // ---- rows of a file: fours[q] is somewhere in row 4q ----
   /// 16 bytes each of rows r and r + 4, `distance` being r rows.
   [[gnu::always_inline]] static I load_rows(const std::byte* const* fours, std::size_t distance) noexcept {
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(load16(fours[0] + distance)), load16(fours[1] + distance), 1);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(x86::load16(fours[0] + distance)),
+                                   x86::load16(fours[1] + distance), 1);
   }
   /// An f16 of each row.
   [[gnu::always_inline]] static F load_f16_rows(const std::byte* const* fours, std::size_t stride) noexcept {
-    __m128i v = _mm_cvtsi32_si128(half(fours[0]));
-    v = _mm_insert_epi16(v, half(fours[0] + stride), 1);
-    v = _mm_insert_epi16(v, half(fours[0] + 2 * stride), 2);
-    v = _mm_insert_epi16(v, half(fours[0] + 3 * stride), 3);
-    v = _mm_insert_epi16(v, half(fours[1]), 4);
-    v = _mm_insert_epi16(v, half(fours[1] + stride), 5);
-    v = _mm_insert_epi16(v, half(fours[1] + 2 * stride), 6);
-    return _mm256_cvtph_ps(_mm_insert_epi16(v, half(fours[1] + 3 * stride), 7));
+    return _mm256_cvtph_ps(x86::halves_of_8(fours, stride));
   }
   [[gnu::always_inline]] static I broadcast16(const std::byte* p) noexcept {
-    return _mm256_broadcastsi128_si256(load16(p));
+    return _mm256_broadcastsi128_si256(x86::load16(p));
   }
   /// The sums over each row's four lanes; v[r] are rows r, r + 4.
   [[gnu::always_inline]] static I sum_rows(const I (&v)[4]) noexcept {
@@ -191,14 +183,6 @@ struct Isa {
  private:
   [[gnu::always_inline]] static __m128i load8(const std::byte* p) noexcept {
     return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
-  }
-  [[gnu::always_inline]] static std::uint16_t half(const std::byte* p) noexcept {
-    std::uint16_t v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-  }
-  [[gnu::always_inline]] static __m128i load16(const std::byte* p) noexcept {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
 };
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/x86/loads.hpp"
 #include "nibblas/panel.hpp"
 
 // AVX-512 with VNNI: one register is one row group of a panel, a lane is a row.
@@ -80,26 +81,29 @@ struct Isa {
   [[gnu::always_inline]] static F to_float(I a) noexcept { return _mm512_cvtepi32_ps(a); }
   /// One unsigned (signed) byte a row, as a float.
   [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
-    return to_float(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    return to_float(_mm512_cvtepu8_epi32(x86::load16(p)));
   }
   [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
-    return to_float(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    return to_float(_mm512_cvtepi8_epi32(x86::load16(p)));
   }
 
   // ---- rows of a file: fours[q] is somewhere in row 4q ----
   /// 16 bytes each of rows r, r + 4, r + 8, r + 12, `distance` being r rows.
   [[gnu::always_inline]] static I load_rows(const std::byte* const* fours, std::size_t distance) noexcept {
-    I v = _mm512_castsi128_si512(load16(fours[0] + distance));
-    v = _mm512_inserti32x4(v, load16(fours[1] + distance), 1);
-    v = _mm512_inserti32x4(v, load16(fours[2] + distance), 2);
-    return _mm512_inserti32x4(v, load16(fours[3] + distance), 3);
+    I v = _mm512_castsi128_si512(x86::load16(fours[0] + distance));
+    v = _mm512_inserti32x4(v, x86::load16(fours[1] + distance), 1);
+    v = _mm512_inserti32x4(v, x86::load16(fours[2] + distance), 2);
+    return _mm512_inserti32x4(v, x86::load16(fours[3] + distance), 3);
   }
   /// An f16 of each row.
   [[gnu::always_inline]] static F load_f16_rows(const std::byte* const* fours, std::size_t stride) noexcept {
-    const __m128i low = halves_of_8(fours, stride);
-    return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), halves_of_8(fours + 2, stride), 1));
+    const __m128i low = x86::halves_of_8(fours, stride);
+    return _mm512_cvtph_ps(
+        _mm256_inserti128_si256(_mm256_castsi128_si256(low), x86::halves_of_8(fours + 2, stride), 1));
   }
-  [[gnu::always_inline]] static I broadcast16(const std::byte* p) noexcept { return _mm512_broadcast_i32x4(load16(p)); }
+  [[gnu::always_inline]] static I broadcast16(const std::byte* p) noexcept {
+    return _mm512_broadcast_i32x4(x86::load16(p));
+  }
   /// The sums over each row's four lanes; v[r] are rows r, r + 4, ...
   [[gnu::always_inline]] static I sum_rows(const I (&v)[4]) noexcept {
     const I even = add32(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1]));
@@ -178,26 +182,6 @@ struct Isa {
 
   [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
-  }
-
- private:
-  [[gnu::always_inline]] static __m128i load16(const std::byte* p) noexcept {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  }
-  [[gnu::always_inline]] static std::uint16_t half(const std::byte* p) noexcept {
-    std::uint16_t v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-  }
-  [[gnu::always_inline]] static __m128i halves_of_8(const std::byte* const* fours, std::size_t stride) noexcept {
-    __m128i v = _mm_cvtsi32_si128(half(fours[0]));
-    v = _mm_insert_epi16(v, half(fours[0] + stride), 1);
-    v = _mm_insert_epi16(v, half(fours[0] + 2 * stride), 2);
-    v = _mm_insert_epi16(v, half(fours[0] + 3 * stride), 3);
-    v = _mm_insert_epi16(v, half(fours[1]), 4);
-    v = _mm_insert_epi16(v, half(fours[1] + stride), 5);
-    v = _mm_insert_epi16(v, half(fours[1] + 2 * stride), 6);
-    return _mm_insert_epi16(v, half(fours[1] + 3 * stride), 7);
   }
 };
 

@@ -45,37 +45,37 @@ constexpr SegmentList panel_segments(DType t) noexcept {
   }
 }
 
-constexpr std::size_t segment_bytes(const SegmentList& list) noexcept {
-  std::size_t n = 0;
-  for (int s = 0; s < list.count; ++s) n += std::size_t{list.segment[s].count} * list.segment[s].unit;
-  return n;
+/// Bytes that one row has in the first `n` segments.
+constexpr std::size_t segment_bytes(const SegmentList& list, std::size_t n) noexcept {
+  std::size_t bytes = 0;
+  for (std::size_t s = 0; s < n; ++s) bytes += std::size_t{list.segment[s].count} * list.segment[s].unit;
+  return bytes;
 }
-static_assert(segment_bytes(panel_segments(DType::q4_k)) * kPanelRows == panel_layout(DType::q4_k).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q5_k)) * kPanelRows == panel_layout(DType::q5_k).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q6_k)) * kPanelRows == panel_layout(DType::q6_k).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q4_0)) * kPanelRows == panel_layout(DType::q4_0).block_bytes);
-static_assert(segment_bytes(panel_segments(DType::q8_0)) * kPanelRows == panel_layout(DType::q8_0).block_bytes);
 
 /// Where in the panel's block a segment of the file's block goes.
 template <DType T>
-constexpr std::size_t segment_start(std::size_t segment) {
-  std::size_t bytes = 0;
-  for (std::size_t s = 0; s < segment; ++s) {
-    const PanelSegment seg = panel_segments(T).segment[s];
-    bytes += std::size_t{seg.count} * seg.unit * kPanelRows;
-  }
-  return bytes;
+constexpr std::size_t segment_start(std::size_t segment) noexcept {
+  return segment_bytes(panel_segments(T), segment) * kPanelRows;
+}
+static_assert(segment_start<DType::q4_k>(4) == panel_layout(DType::q4_k).block_bytes);
+static_assert(segment_start<DType::q5_k>(5) == panel_layout(DType::q5_k).block_bytes);
+static_assert(segment_start<DType::q6_k>(4) == panel_layout(DType::q6_k).block_bytes);
+static_assert(segment_start<DType::q4_0>(2) == panel_layout(DType::q4_0).block_bytes);
+static_assert(segment_start<DType::q8_0>(2) == panel_layout(DType::q8_0).block_bytes);
+
+/// The first segments are codes, in 32-bit words; scales follow.
+constexpr std::size_t code_segments(DType t) noexcept {
+  const SegmentList list = panel_segments(t);
+  std::size_t n = 0;
+  while (n < static_cast<std::size_t>(list.count) && list.segment[n].unit == 4) ++n;
+  return n;
 }
 
-/// Bytes of a panel's block before its scales. Segments of 32-bit words are codes; ternary codes have two bits.
+/// Bytes of a panel's block before its scales. Ternary codes, which are no segments, have two bits.
 constexpr std::size_t codes_bytes(DType t) noexcept {
   const SegmentList list = panel_segments(t);
   if (list.count == 0) return panel_layout(t).block_elems / 4 * kPanelRows;
-  std::size_t bytes = 0;
-  for (int s = 0; s < list.count && list.segment[s].unit == 4; ++s) {
-    bytes += std::size_t{list.segment[s].count} * 4 * kPanelRows;
-  }
-  return bytes;
+  return segment_bytes(list, code_segments(t)) * kPanelRows;
 }
 
 }  // namespace

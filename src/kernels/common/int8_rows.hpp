@@ -23,19 +23,12 @@ concept DotsRows = requires(const typename Isa::I (&v)[4]) {
 /// an address can say.
 struct Rows {
   const std::byte* four[kPanelRows / 4];
-  std::size_t stride;
 
-  Rows(const std::byte* row, std::size_t row_stride) noexcept : stride(row_stride) {
+  Rows(const std::byte* row, std::size_t stride) noexcept {
     for (std::size_t i = 0; i < kPanelRows / 4; ++i) four[i] = row + 4 * i * stride;
   }
   [[gnu::always_inline]] void advance(std::size_t bytes) noexcept {
     for (const std::byte*& p : four) p += bytes;
-  }
-  /// A line of each row, `ahead` bytes further on.
-  [[gnu::always_inline]] void prefetch(std::size_t ahead) const noexcept {
-    for_each_index<kPanelRows>([&](auto r) __attribute__((always_inline)) {
-      __builtin_prefetch(four[r() / 4] + r() % 4 * stride + ahead, 0, 3);
-    });
   }
 };
 
@@ -51,19 +44,6 @@ struct RowsBlock {
     return Isa::load_rows(four, R * stride + panel_segments(T).segment[Segment].file_offset + 4 * i);
   }
 };
-
-/// The block's scales as they lie in a panel, from its codes_bytes() on.
-template <class Transposer, DType T>
-[[gnu::always_inline]] inline void pack_scales(const std::byte* block, std::size_t stride, std::byte* out) noexcept {
-  constexpr SegmentList list = panel_segments(T);
-  for_each_index<static_cast<std::size_t>(list.count)>([&](auto s) __attribute__((always_inline)) {
-    constexpr PanelSegment segment = panel_segments(T).segment[s];
-    if constexpr (segment.unit != 4) {
-      pack_segment<Transposer, segment>(block + segment.file_offset, stride,
-                                        out + segment_start<T>(s) - codes_bytes(T));
-    }
-  });
-}
 
 /// 32 elements of a column join its sum.
 template <class Isa, class Codec, std::size_t Sub>
@@ -90,33 +70,25 @@ template <class Isa, class Codec, std::size_t Sub>
   });
 }
 
-/// Bytes ahead of which rows are asked for: sixteen are more streams than the hardware follows.
-inline constexpr std::size_t kRowsAhead = 512;
-
 template <class Isa, class Transposer, class Codec>
 void int8_rows(const RowsArgs& a) noexcept {
   constexpr DType T = Codec::dtype;
   constexpr DTypeInfo format = info(T);
   constexpr std::size_t columns = kPanelRows / Isa::lanes;
-  const PackArgs where{a.w, a.row0, a.k0, a.k1, nullptr};
-  const std::byte* first = row_data<T>(where, 0);
-  Rows rows(first, static_cast<std::size_t>(row_data<T>(where, 1) - first));
+  const std::size_t stride = row_stride<T>(*a.w);
+  const std::size_t row_bytes = row_extent<T>(*a.w);
+  const std::byte* first = a.w->data + a.row0 * stride;
   std::size_t offset = a.k0 / format.block_elems * format.block_bytes;
-  const std::size_t row_bytes = a.w->K / format.block_elems * format.block_bytes;
+  Rows rows(first, stride);
   rows.advance(offset);
   typename Isa::F acc[columns];
   for (std::size_t c = 0; c < columns; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(a.state + c * Isa::lanes);
   for (std::size_t k = a.k0; k < a.k1; k += format.block_elems) {
-    for (std::size_t line = 0; line < format.block_bytes; line += 64) {
-      if ((offset + line) % 64 >= format.block_bytes) continue;
-      // Past the end of the row that is the row of the next panel.
-      rows.prefetch(line + kRowsAhead +
-                    (offset + line + kRowsAhead < row_bytes ? 0 : kPanelRows * rows.stride - row_bytes));
-    }
+    prefetch_block<T>(first, stride, row_bytes, offset);
     alignas(64) std::byte scales[panel_layout(T).block_bytes - codes_bytes(T)];
     typename Codec::Unpacked unpacked;
     if constexpr (format.block_elems != kActBlock) {
-      pack_scales<Transposer, T>(rows.four[0], rows.stride, scales);
+      pack_block<Transposer, T, code_segments(T)>(rows.four[0], stride, scales);
       unpacked.template unpack<Isa>(scales);
     }
     // A column's sub-blocks one after the other: they share words, which take four loads each.
@@ -128,11 +100,12 @@ void int8_rows(const RowsArgs& a) noexcept {
           const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
           BlockScales<Isa> s;
           if constexpr (format.block_elems == kActBlock) {
-            s.scale[0] = Isa::load_f16_rows(four, rows.stride);
+            static_assert(panel_segments(T).segment[1].file_offset == 0, "the scale is where the block begins");
+            s.scale[0] = Isa::load_f16_rows(four, stride);
           } else {
             Codec::template scales<sub()>(scales, unpacked, run, c(), s);
           }
-          add_rows<Isa, Codec, sub()>(four, rows.stride, run, x, s, acc[c()]);
+          add_rows<Isa, Codec, sub()>(four, stride, run, x, s, acc[c()]);
         });
       });
     }

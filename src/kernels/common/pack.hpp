@@ -19,11 +19,20 @@ inline std::size_t panel_valid_rows(const PackArgs& a) noexcept {
   return left < kPanelRows ? left : kPanelRows;
 }
 
-/// First byte of row r; not for bitnet_b158.
+/// Bytes of a row, and from one row to the next; not for bitnet_b158.
+template <DType T>
+inline std::size_t row_extent(const WeightView& w) noexcept {
+  return w.K / info(T).block_elems * info(T).block_bytes;
+}
+template <DType T>
+inline std::size_t row_stride(const WeightView& w) noexcept {
+  return w.row_stride != 0 ? w.row_stride : row_extent<T>(w);
+}
+
+/// First byte of row r of the panel; not for bitnet_b158.
 template <DType T>
 inline const std::byte* row_data(const PackArgs& a, std::size_t r) noexcept {
-  const std::size_t dense = a.w->K / info(T).block_elems * info(T).block_bytes;
-  return a.w->data + (a.row0 + r) * (a.w->row_stride != 0 ? a.w->row_stride : dense);
+  return a.w->data + (a.row0 + r) * row_stride<T>(*a.w);
 }
 
 /// The definition of the panel for formats with segments: plain loops, used by the scalar provider and for what SIMD

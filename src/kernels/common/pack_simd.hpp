@@ -29,6 +29,14 @@ namespace {
   for (std::size_t r = 0; r < kPanelRows; ++r) __builtin_prefetch(rows + r * stride + ahead, 0, 3);
 }
 
+/// The same for the lines of a block at `offset`.
+template <DType T>
+[[gnu::always_inline]] inline void prefetch_block(const std::byte* rows, std::size_t stride, std::size_t row_bytes,
+                                                  std::size_t offset) noexcept {
+  constexpr std::size_t bytes = info(T).block_bytes;
+  for (std::size_t line = 0; line < bytes; line += 64) prefetch_rows(rows, stride, row_bytes, offset + line, bytes);
+}
+
 template <class Transposer, PanelSegment Segment>
 [[gnu::always_inline]] inline void pack_segment(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
   if constexpr (Segment.unit == 4) {
@@ -43,14 +51,16 @@ template <class Transposer, PanelSegment Segment>
   }
 }
 
-/// One block of 16 rows. All that depends on the format alone is known when it compiles: a list walked at run time was
-/// three times slower.
-template <class Transposer, DType T>
+/// One block of 16 rows, from segment First on. All that depends on the format alone is known when it compiles: a list
+/// walked at run time was three times slower.
+template <class Transposer, DType T, std::size_t First = 0>
 [[gnu::always_inline]] inline void pack_block(const std::byte* block, std::size_t stride, std::byte* out) noexcept {
-  constexpr SegmentList list = panel_segments(T);
-  for_each_index<static_cast<std::size_t>(list.count)>([&](auto s) __attribute__((always_inline)) {
+  constexpr std::size_t count = static_cast<std::size_t>(panel_segments(T).count) - First;
+  for_each_index<count>([&](auto i) __attribute__((always_inline)) {
+    constexpr std::size_t s = First + i;
     constexpr PanelSegment segment = panel_segments(T).segment[s];
-    pack_segment<Transposer, segment>(block + segment.file_offset, stride, out + segment_start<T>(s));
+    pack_segment<Transposer, segment>(block + segment.file_offset, stride,
+                                      out + segment_start<T>(s) - segment_start<T>(First));
   });
 }
 
@@ -60,13 +70,11 @@ void pack_blocks(const PackArgs& a) noexcept {
   constexpr DTypeInfo format = info(T);
   if (panel_valid_rows(a) < kPanelRows) return pack_segments<T>(a);
   const std::byte* rows = row_data<T>(a, 0);
-  const std::size_t stride = static_cast<std::size_t>(row_data<T>(a, 1) - rows);
-  const std::size_t row_bytes = a.w->K / format.block_elems * format.block_bytes;
+  const std::size_t stride = row_stride<T>(*a.w);
+  const std::size_t row_bytes = row_extent<T>(*a.w);
   std::byte* out = a.out;
   for (std::size_t b = a.k0 / format.block_elems; b < a.k1 / format.block_elems; ++b) {
-    for (std::size_t line = 0; line < format.block_bytes; line += 64) {
-      prefetch_rows(rows, stride, row_bytes, b * format.block_bytes + line, format.block_bytes);
-    }
+    prefetch_block<T>(rows, stride, row_bytes, b * format.block_bytes);
     pack_block<Transposer, T>(rows + b * format.block_bytes, stride, out);
     out += panel_layout(T).block_bytes;
   }
@@ -79,11 +87,11 @@ void pack_floats(const PackArgs& a) noexcept {
   constexpr std::size_t step = 16 / size;
   if (panel_valid_rows(a) < kPanelRows) return pack_segments<T>(a);
   const std::byte* rows = row_data<T>(a, 0);
-  const std::size_t stride = static_cast<std::size_t>(row_data<T>(a, 1) - rows);
+  const std::size_t stride = row_stride<T>(*a.w);
   std::byte* out = a.out;
   std::size_t k = a.k0;
   for (; k + step <= a.k1; k += step, out += 4 * 64) {
-    prefetch_rows(rows, stride, a.w->K * size, k * size, 16);
+    prefetch_rows(rows, stride, row_extent<T>(*a.w), k * size, 16);
     if constexpr (T == DType::f32) {
       Transposer::words4(rows + k * size, stride, out);
     } else {

@@ -135,7 +135,7 @@ void pack_tq_simd(const PackArgs& a) noexcept {
   constexpr DTypeInfo format = info(T);
   if (panel_valid_rows(a) < kPanelRows) return pack_tq<T>(a);
   const std::byte* rows = row_data<T>(a, 0);
-  const auto stride = static_cast<std::size_t>(row_data<T>(a, 1) - rows);
+  const auto stride = row_stride<T>(*a.w);
   std::byte* out = a.out;
   for (std::size_t b = a.k0 / format.block_elems; b < a.k1 / format.block_elems; ++b) {
     const std::byte* block = rows + b * format.block_bytes;
