@@ -31,6 +31,7 @@ class CopyArena {
   std::size_t copies() const { return plan_.copies; }
   std::size_t size() const { return memory_.size(); }
   std::byte* at(std::size_t copy) { return memory_.data() + copy * plan_.stride; }
+  const std::byte* at(std::size_t copy) const { return memory_.data() + copy * plan_.stride; }
   /// Pushes everything out of the caches if the copies are too few to do so by themselves.
   void flush_if_needed() const;
 

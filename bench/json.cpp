@@ -37,12 +37,12 @@ nlohmann::json machine_json(const Machine& machine, const std::vector<Limits>& l
 
 namespace {
 
-nlohmann::json peer_json(const PeerResult& p, double our_seconds) {
+nlohmann::json peer_json(const PeerResult& p) {
   if (!p.timed()) return {{"peer", p.peer}, {"skipped", p.why_not}};
   return {{"peer", p.peer},
           {"peer_variant", p.variant},
           {"peer_ms", p.seconds * 1e3},
-          {"peer_ratio", p.ratio(our_seconds)},
+          {"peer_ratio", p.ratio()},
           {"peer_rel_l2_err", p.rel_l2}};
 }
 
@@ -72,13 +72,13 @@ nlohmann::json case_json(const CaseResult& r) {
   if (r.prepare_seconds) j["prepare_share"] = r.prepare_share();
   if (!r.peers.empty()) {
     j["peers"] = nlohmann::json::array();
-    for (const PeerResult& p : r.peers) j["peers"].push_back(peer_json(p, r.seconds));
+    for (const PeerResult& p : r.peers) j["peers"].push_back(peer_json(p));
   }
-  if (const PeerResult* best = r.best_peer()) j.update(peer_json(*best, r.seconds));
+  if (const PeerResult* best = r.best_peer()) j.update(peer_json(*best));
   if (r.baseline && r.baseline->timed()) {
     j["baseline"] = r.baseline->peer;
     j["baseline_ms"] = r.baseline->seconds * 1e3;
-    j["baseline_ratio"] = r.baseline->ratio(r.seconds);
+    j["baseline_ratio"] = r.baseline->ratio();
     j["baseline_rel_l2_err"] = r.baseline->rel_l2;
   }
   if (!c.source->tensor.empty()) j["tensor"] = c.source->tensor;

@@ -64,7 +64,7 @@ std::string Table::rivals(const CaseResult& r) const {
     if (!p.timed()) return fmt::format("  {}: skipped: {}\n", p.peer, p.why_not);
     const std::string name = fmt::format("  {} ({})", p.peer, p.variant);
     return fmt::format("{:<{}} {:>10.4f} {:>9.2f} x our time, rel L2 {:.2e}\n", name, before_ms, p.seconds * 1e3,
-                       p.ratio(r.seconds), p.rel_l2);
+                       p.ratio(), p.rel_l2);
   };
   std::string text;
   for (const PeerResult& p : r.peers) text += line(p);
@@ -80,12 +80,12 @@ std::string summary(const std::vector<CaseResult>& results, const std::vector<Sk
   for (const CaseResult& r : results) {
     if (r.outcome == Outcome::failed) text += fmt::format("FAILED {}: {}\n", r.spec.name(), r.why);
   }
-  // The limits are measured once, before all cases.
+  // Limits are measured in turn with each case.
   const bool beyond = std::ranges::any_of(results, [](const CaseResult& r) {
     return r.outcome == Outcome::timed && !r.spec.hot && r.speed.fraction_of_limit() > kCredible;
   });
   if (beyond) {
-    text += "A rate is beyond its limit: the machine was busy while limits were measured. Run again on an idle one.\n";
+    text += "A rate is beyond its limit: the machine was busy. Run again on an idle one.\n";
   }
   return text + fmt::format("{} verified and timed, {} skipped, {} failed\n",
                             counts[static_cast<std::size_t>(Outcome::timed)],

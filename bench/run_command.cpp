@@ -47,7 +47,7 @@ void report_to(benchmark::State& state, const CaseResult& r) {
   state.counters["weight_gbs"] = r.speed.weight_gbs;
   state.counters["fraction_of_limit"] = r.speed.fraction_of_limit();
   state.counters["rel_l2_err"] = r.rel_l2;
-  if (const PeerResult* best = r.best_peer()) state.counters["peer_ratio"] = best->ratio(r.seconds);
+  if (const PeerResult* best = r.best_peer()) state.counters["peer_ratio"] = best->ratio();
 }
 
 /// One iteration is one case: its time is the median of the runner's own repetitions, which rotate through the weights.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "limits/probe.hpp"
 #include "support/fill.hpp"
 #include "timing.hpp"
 
@@ -20,7 +21,7 @@ constexpr double kProductsAtLeast = 4;  // of a slow case: one to verify, three 
 const PeerResult* CaseResult::best_peer() const {
   const PeerResult* best = nullptr;
   for (const PeerResult& p : peers) {
-    if (p.timed() && (best == nullptr || p.seconds < best->seconds)) best = &p;
+    if (p.timed() && (best == nullptr || p.ratio() < best->ratio())) best = &p;
   }
   return best;
 }
@@ -77,13 +78,32 @@ Status Runner::verify(const Case& c, Context& context, CaseResult& out) {
 
 Status Runner::time(const Case& c, Context& context, CaseResult& out) {
   const MatmulOptions options = matmul_options(c.compute, c.forced_provider);
+  const Limits& limits = *std::ranges::find_if(limits_, [&](const Limits& l) { return l.threads == c.threads; });
+  const LimitProbe probe(limits, c.kernel->needs, c.compute,
+                         context.executor != nullptr ? *context.executor : serial_executor());
+  std::vector<Timed> ways{
+      [&](std::size_t copy) { return bank_.multiply(copy, x_.view(), y_.view(), context, options); },
+      [&](std::size_t) {
+        probe.compute();
+        return Status{};
+      }};
+  if (!c.hot) {
+    ways.emplace_back([&](std::size_t copy) {
+      probe.read(bank_.bytes(copy));
+      return Status{};
+    });
+  }
   bank_.flush_if_needed();
-  const Result<Timing> t = time_in_turn(bank_.copies(), options_.seconds, [&](std::size_t copy) {
-    return bank_.multiply(copy, x_.view(), y_.view(), context, options);
-  });
+  const Result<std::vector<Timing>> t = time_alternately(bank_.copies(), options_.seconds, ways);
   if (!t) return t.status();
-  out.repetitions = t->repetitions;
-  out.seconds = t->seconds;
+  out.repetitions = t->front().repetitions;
+  out.seconds = t->front().seconds;
+  const double peak = probe.operations() / (*t)[1].seconds * 1e-9;
+  const double bandwidth =
+      c.hot ? limits.dram_gbs : static_cast<double>(bank_.bytes(0).size()) / t->back().seconds * 1e-9;
+  out.limit_isa = peak_for(limits, c.kernel->needs, c.compute).isa;
+  out.speed = speed(c.M, c.source->N, c.source->K, weight_bytes(c.source->dtype, c.source->N, c.source->K, c.packed),
+                    out.seconds, peak, bandwidth);
   return {};
 }
 
@@ -105,7 +125,11 @@ Status Runner::time_prepare(const Case& c, Context& context, CaseResult& out) {
 
 PeerResult Runner::compare_with(Peer& peer, const Case& c) {
   const PeerTask task{bank_.original(), x_.view(), y_.view(), c.threads, c.hot, c.kernel->needs};
-  return compare(peer, task, c.compute, options_.seconds, [&]() -> Result<double> {
+  const MatmulOptions options = matmul_options(c.compute, c.forced_provider);
+  const Timed ours = [&](std::size_t i) {
+    return bank_.multiply(i % bank_.copies(), x_.view(), y_.view(), engines_(c.threads), options);
+  };
+  return compare(peer, task, c.compute, options_.seconds, ours, [&]() -> Result<double> {
     const Result<Verification> v = verifier_.check(c, bank_.original(), x_.view(), y_.view());
     if (!v) return v.status();
     return v->rel_l2;
@@ -138,12 +162,7 @@ CaseResult Runner::run(const Case& c) {
     out.why = s.message();
     return out;
   }
-  const auto limits =
-      std::find_if(limits_.begin(), limits_.end(), [&](const Limits& l) { return l.threads == c.threads; });
   out.outcome = Outcome::timed;
-  out.limit_isa = peak_for(*limits, c.kernel->needs, c.compute).isa;
-  out.speed = speed(c.M, c.source->N, c.source->K, weight_bytes(c.source->dtype, c.source->N, c.source->K, c.packed),
-                    out.seconds, limit_gops(*limits, c.kernel->needs, c.compute), limits->dram_gbs);
   gops_[{c.kernel, c.threads, c.M}] = out.speed.gops;
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timing.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -23,13 +24,14 @@ Result<std::vector<Timing>> time_alternately(std::size_t copies, double budget, 
     return {};
   };
   if (Status s = round(); !s) return s;
-  double estimate = 0;
+  double slowest = 0;
   for (std::vector<double>& t : times) {
-    estimate += t.front();
+    slowest = std::max(slowest, t.front());
     t.clear();
   }
-  const auto n_ways = static_cast<double>(ways.size());
-  const std::size_t rounds = repetitions(estimate / n_ways, budget);
+  // All ways together make at most one pass through kMaxRepetitions copies.
+  const std::size_t rounds =
+      std::min(repetitions(slowest, budget), std::max<std::size_t>(kMaxRepetitions / ways.size(), 1));
   for (std::size_t r = 0; r < rounds; ++r) {
     if (Status s = round(); !s) return s;
   }

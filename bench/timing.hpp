@@ -19,7 +19,7 @@ struct Timing {
 using Timed = std::function<Status(std::size_t copy)>;
 Result<Timing> time_in_turn(std::size_t copies, double budget, const Timed& once);
 /// The same for several ways, one after the other in every round, so that what slows the machine down for a while slows
-/// all of them. The budget is that of each.
+/// all of them. The budget is that of the slowest.
 Result<std::vector<Timing>> time_alternately(std::size_t copies, double budget, const std::vector<Timed>& ways);
 
 }  // namespace nibblas::bench

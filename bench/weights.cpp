@@ -64,6 +64,7 @@ Status WeightBank::copy_image(const Case& c, Context& context) {
     packed = std::move(*made);
     image = packed.bytes();
   }
+  image_bytes_ = image.size();
   if (Status s = arena_.reserve(image.size(), c.hot); !s) return s;
   for (std::size_t i = 0; i < arena_.copies(); ++i) {
     std::byte* copy = arena_.at(i);

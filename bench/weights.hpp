@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "cases.hpp"
@@ -20,6 +21,8 @@ class WeightBank {
 
   const WeightView& original() const { return original_; }
   std::size_t copies() const { return arena_.copies(); }
+  /// What multiply(copy) reads: the image of the packed weights, or the rows.
+  std::span<const std::byte> bytes(std::size_t copy) const { return {arena_.at(copy), image_bytes_}; }
   Status multiply(std::size_t copy, ConstMatrixView x, MatrixView y, Context& context, const MatmulOptions& options);
   /// Pushes everything out of the caches if the copies are too few to do so by themselves.
   void flush_if_needed() const { arena_.flush_if_needed(); }
@@ -35,6 +38,7 @@ class WeightBank {
   WeightView original_;
   Buffer made_;
   CopyArena arena_;
+  std::size_t image_bytes_ = 0;  ///< of each copy
   std::vector<WeightView> views_;
   std::vector<PackedWeights> panels_;
 };

@@ -11,6 +11,8 @@
 
 namespace nibblas::bench {
 
+struct LimitIsa;
+
 /// The arithmetic peak of one ISA; an operation is one multiplication or one addition.
 struct IsaPeak {
   std::string isa;
@@ -20,6 +22,7 @@ struct IsaPeak {
   CpuFeatures f32_needs;  ///< of them, those of the f32 peak
   double f32_gops = 0;
   double int8_gops = 0;
+  const LimitIsa* loops = nullptr;
 };
 
 /// What the machine can do with a number of threads.
@@ -28,7 +31,8 @@ struct Limits {
   double dram_gbs = 0;            ///< 1e9 bytes a second, read
   std::size_t dram_streams = 0;   ///< of the best way to read
   std::size_t dram_prefetch = 0;  ///< bytes ahead; 0 = none
-  std::vector<IsaPeak> peaks;     ///< usable ones, from baseline to best
+  const LimitIsa* reader = nullptr;
+  std::vector<IsaPeak> peaks;  ///< usable ones, from baseline to best
 };
 
 /// Measures; takes one or two seconds a thread count. Errors: out_of_memory.

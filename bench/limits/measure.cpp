@@ -102,8 +102,9 @@ Result<std::vector<Limits>> measure_limits(const CpuInfo& cpu, const std::vector
       if (!cpu.features.includes(isa->needs)) continue;
       best = isa;
       limits.peaks.push_back({isa->name, isa->f32_how, isa->int8_how, isa->needs, isa->f32_needs,
-                              peak_gops(isa->f32, threads), peak_gops(isa->int8, threads)});
+                              peak_gops(isa->f32, threads), peak_gops(isa->int8, threads), isa});
     }
+    limits.reader = best;
     measure_dram(*best, buffer, limits);
     all.push_back(std::move(limits));
   }

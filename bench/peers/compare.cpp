@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "timing.hpp"
-
 namespace nibblas::bench {
 namespace {
 
-Status run_form(Peer& peer, const PeerTask& task, std::string_view form, double budget,
+Status run_form(Peer& peer, const PeerTask& task, std::string_view form, double budget, const Timed& ours,
                 const std::function<Result<double>()>& rel_l2, PeerResult& out) {
   if (Status s = peer.prepare(task, form); !s) return s;
   out.variant = peer.variant();
@@ -26,17 +24,19 @@ Status run_form(Peer& peer, const PeerTask& task, std::string_view form, double 
     return {StatusCode::invalid_data, fmt::format("its result is wrong: relative L2 error {:.3g}", *error)};
   }
   peer.flush_if_needed();
-  const Result<Timing> t = time_in_turn(peer.copies(), budget, [&](std::size_t copy) { return peer.run(copy); });
+  const Result<std::vector<Timing>> t =
+      time_alternately(peer.copies(), budget, {[&](std::size_t copy) { return peer.run(copy); }, ours});
   if (!t) return t.status();
   out.rel_l2 = *error;
-  out.seconds = t->seconds;
-  out.repetitions = t->repetitions;
+  out.seconds = t->front().seconds;
+  out.our_seconds = t->back().seconds;
+  out.repetitions = t->front().repetitions;
   return {};
 }
 
 }  // namespace
 
-PeerResult compare(Peer& peer, const PeerTask& task, Compute compute, double budget,
+PeerResult compare(Peer& peer, const PeerTask& task, Compute compute, double budget, const Timed& ours,
                    const std::function<Result<double>()>& rel_l2) {
   PeerResult best;
   best.peer = peer.name();
@@ -49,11 +49,11 @@ PeerResult compare(Peer& peer, const PeerTask& task, Compute compute, double bud
   for (const std::string& form : peer.forms()) {
     PeerResult r;
     r.peer = peer.name();
-    const Status s = run_form(peer, task, form, budget, rel_l2, r);
+    const Status s = run_form(peer, task, form, budget, ours, rel_l2, r);
     peer.release();
     if (!s) {
       if (first_reason.empty()) first_reason = s.message();
-    } else if (!found || r.seconds < best.seconds) {
+    } else if (!found || r.ratio() < best.ratio()) {
       best = std::move(r);
       found = true;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "limits/kernels.hpp"
+#include "limits/probe.hpp"
 #include "machine.hpp"
 #include "nibblas/buffer.hpp"
 
@@ -83,6 +84,25 @@ TEST(Limits, MeasuresThisMachine) {
     EXPECT_GT(p.f32_gops, 0.1) << p.isa;
     EXPECT_GT(p.int8_gops, 0.1) << p.isa;
   }
+}
+
+TEST(LimitProbe, ItsDosesAreShortAndOnAllThreads) {
+  const CpuFeatures avx2 = CpuFeatures{}.with(CpuFeature::avx2).with(CpuFeature::fma);
+  Limits l;
+  l.dram_streams = 1;
+  l.reader = limit_isas().front();
+  l.peaks = {{"base", "", "", {}, {}, 1, 2, l.reader}, {"avx2", "", "", avx2, avx2, 1000, 2000, l.reader}};
+  for (const Compute compute : {Compute::f32, Compute::int8}) {
+    const double before = LimitProbe(l, {}, compute, serial_executor()).operations();
+    EXPECT_NEAR(before, (compute == Compute::f32 ? 1 : 2) * 1e9 * 2e-4, 2000) << "of 0.2 ms";
+    const LimitProbe faster(l, avx2, compute, serial_executor());
+    EXPECT_NEAR(faster.operations(), 1000 * before, 1e-3 * faster.operations());
+    faster.compute();
+  }
+  const std::vector<std::byte> bytes(1000);
+  ThreadPool pool(2);
+  LimitProbe(l, {}, Compute::f32, pool).read(bytes);
+  LimitProbe(l, {}, Compute::f32, pool).read({});
 }
 
 TEST(Machine, Ranges) {
