@@ -59,6 +59,34 @@ TEST(Plan, ChunksCoverEveryPanelAndTileOnce) {
   });
 }
 
+/// Streams whose lines agree in set and way hash of AMD's L1 push each other out: distances at which bits 15 and 20, or
+/// 16 and 21, and no others are set.
+TEST(Plan, StreamsDoNotShareWaysOfL1) {
+  for (const auto& [K, N] : {std::pair<std::size_t, std::size_t>{4096, 4096},
+                             {4096, 8192},
+                             {2048, 8192},
+                             {8192, 2048},
+                             {2048, 4096},
+                             {8192, 4096}}) {
+    TileInput in;
+    in.M = 1;
+    in.N = N;
+    in.K = K;
+    in.weights = DType::tq2_0;
+    in.compute = Compute::int8;
+    in.k_step = 256;
+    in.streams = 4;
+    const TilePlan p = plan(in);
+    ASSERT_EQ(p.streams, 4u);
+    const std::size_t distance = p.groups(p.chunk_panels(0)) * panel_layout(in.weights).panel_bytes(K);
+    for (std::size_t i = 1; i < 4; ++i) {
+      EXPECT_NE(i * distance, 0x108000u) << K << " x " << N;
+      EXPECT_NE(i * distance, 0x210000u) << K << " x " << N;
+    }
+    EXPECT_GE(4 * p.row_block, 3 * p.panels) << "no shorter than it must be";
+  }
+}
+
 TEST(Plan, GroupsAreWhatAKernelMayBeGiven) {
   for_random_plans(2, [](const TileInput& in, const TilePlan& p) {
     ASSERT_GE(p.group, 1u);

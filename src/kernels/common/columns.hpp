@@ -118,12 +118,13 @@ template <class Codec>
 
 /// Asks for the lines of the block ahead that stand where this sub-block's share of the block is: spread evenly, they
 /// do not fill the queue of outstanding misses.
-template <class Isa, class Codec, std::size_t Sub, std::size_t C>
+template <class Isa, class Codec, std::size_t Sub, std::size_t AheadElems = prefetch_elems(panel_layout(Codec::dtype)),
+          std::size_t C>
 [[gnu::always_inline]] inline void prefetch_part(const ColumnRef (&col)[C], std::size_t offset, auto run) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   constexpr std::size_t bytes = layout.block_bytes * Codec::run_elems / layout.block_elems;
   constexpr std::size_t subs = Codec::run_elems / kActBlock;
-  constexpr std::size_t ahead = layout.block_bytes * prefetch_elems(layout) / layout.block_elems;
+  constexpr std::size_t ahead = layout.block_bytes * AheadElems / layout.block_elems;
   for (std::size_t c = 0; c < C; ++c) {
     if (col[c].column != 0) continue;  // once for each panel
     for (std::size_t i = Sub * bytes / subs / 64; i < ((Sub + 1) * bytes / subs + 63) / 64; ++i) {
