@@ -78,16 +78,16 @@ class Worker {
     a.panels = group.data;
     a.n_panels = group.size;
     a.K = K;
-    const bool rows = takes_rows(group, tiles);
+    if (takes_rows(group, tiles)) {
+      if (first) weight_bytes_ += layout_.range_bytes(0, K);
+      product_.kernel->tiled.rows(
+          {item_.weights.view, group.panel[0] * kPanelRows, item_.x->tile(tiles.begin), state(0)});
+      return store(group, tiles.begin, state(0));
+    }
     for (std::size_t k0 = 0; k0 < K; k0 += plan_.k_chunk) {
       a.k0 = k0;
       a.k1 = std::min(k0 + plan_.k_chunk, K);
       if (first) weight_bytes_ += group.size * layout_.range_bytes(a.k0, a.k1);
-      if (rows) {
-        product_.kernel->tiled.rows(
-            {item_.weights.view, group.panel[0] * kPanelRows, item_.x->tile(tiles.begin), a.k0, a.k1, state(0)});
-        continue;
-      }
       locate(group, a.k0, a.k1);
       for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile) {
         a.x = item_.x->tile(tile);

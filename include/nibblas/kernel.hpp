@@ -50,14 +50,12 @@ struct PackArgs {
   std::byte* out;    ///< where block k0 goes, 32-byte aligned: panels of some formats are an odd multiple of that
 };
 
-/// 16 rows as they lie in the file times a tile of one token over K range [k0, k1).
+/// 16 whole rows as they lie in the file times a tile of one token.
 struct RowsArgs {
   const WeightView* w;
   std::size_t row0;    ///< row0 + 16 <= N
-  const std::byte* x;  ///< the prepared tile, from its start
-  std::size_t k0;      ///< as in TileArgs
-  std::size_t k1;
-  float* state;  ///< [state_floats][16], as in TileArgs
+  const std::byte* x;  ///< the prepared tile
+  float* state;        ///< [state_floats][16]: the sums go to the first 16, as after the last K range of TileArgs
 };
 
 /// Some panels times one tile of tokens over K range [k0, k1). Called for ascending ranges that cover [0, K); between
@@ -89,7 +87,7 @@ struct TiledKernel {
   void (*prepare)(const PrepareArgs&) noexcept = nullptr;
   void (*pack)(const PackArgs&) noexcept = nullptr;
   void (*tile)(const TileArgs&) noexcept = nullptr;
-  /// Optional: what pack and tile would make of a panel, without one.
+  /// Optional: what pack and tile would make of a panel and one token, without the panel.
   void (*rows)(const RowsArgs&) noexcept = nullptr;
 };
 

@@ -21,6 +21,20 @@ template <class Isa, DType W>
   if constexpr (W == DType::bf16) return Isa::load_bf16(p);
 }
 
+/// The sum p of elements [k, end), at most 64, joins the state: 16 floats acc, then 16 floats q.
+template <class Isa>
+[[gnu::always_inline]] inline void fold_floats(typename Isa::F p, std::size_t k, std::size_t end, std::size_t K,
+                                               float* acc) noexcept {
+  float* q = acc + kPanelRows;
+  auto sum = Isa::add(k == 0 ? Isa::zero() : Isa::load(q), p);
+  if (end % 1024 == 0 || end == K) {
+    const bool fresh = k < 1024;  // nothing was folded into acc before
+    Isa::store(acc, Isa::add(fresh ? Isa::zero() : Isa::load(acc), sum));
+    sum = Isa::zero();
+  }
+  Isa::store(q, sum);
+}
+
 /// C columns x T tokens; T * C sums and C weights are in registers, a broadcast serves C columns.
 template <class Isa, DType W, std::size_t C, std::size_t T>
 void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token0, AheadShare ahead) noexcept {
@@ -49,20 +63,10 @@ void float_block(const TileArgs& a, const ColumnRef (&col)[C], std::size_t token
         p[t][c] = Isa::fma(broadcast_token<Isa, T, t>(xk), wk[c], p[t][c]);
       });
     }
-    const bool first = k == 0;
-    const bool fold = (k + n) % 1024 == 0 || k + n == a.K;
     for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
       constexpr std::size_t t = j() / C;
       constexpr std::size_t c = j() % C;
-      float* acc = col[c].state + (token0 + t) * 2 * kPanelRows;
-      float* q = acc + kPanelRows;
-      F sum = Isa::add(first ? Isa::zero() : Isa::load(q), p[t][c]);
-      if (fold) {
-        const bool fresh = k < 1024;  // nothing was folded into acc before
-        Isa::store(acc, Isa::add(fresh ? Isa::zero() : Isa::load(acc), sum));
-        sum = Isa::zero();
-      }
-      Isa::store(q, sum);
+      fold_floats<Isa>(p[t][c], k, k + n, a.K, col[c].state + (token0 + t) * 2 * kPanelRows);
     });
   }
 }

@@ -78,12 +78,11 @@ void int8_rows(const RowsArgs& a) noexcept {
   const std::size_t stride = row_stride<T>(*a.w);
   const std::size_t row_bytes = row_extent<T>(*a.w);
   const std::byte* first = a.w->data + a.row0 * stride;
-  std::size_t offset = a.k0 / format.block_elems * format.block_bytes;
+  std::size_t offset = 0;
   Rows rows(first, stride);
-  rows.advance(offset);
   typename Isa::F acc[columns];
-  for (std::size_t c = 0; c < columns; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(a.state + c * Isa::lanes);
-  for (std::size_t k = a.k0; k < a.k1; k += format.block_elems) {
+  for (std::size_t c = 0; c < columns; ++c) acc[c] = Isa::zero();
+  for (std::size_t k = 0; k < a.w->K; k += format.block_elems) {
     prefetch_block<T>(first, stride, row_bytes, offset);
     alignas(64) std::byte scales[panel_layout(T).block_bytes - codes_bytes(T)];
     typename Codec::Unpacked unpacked;

@@ -14,6 +14,7 @@
 #include "kernels/codecs/q8_0.hpp"
 #include "kernels/common/f32.hpp"
 #include "kernels/common/f32_blocks.hpp"
+#include "kernels/common/f32_rows.hpp"
 #include "kernels/common/int8_rows.hpp"
 #include "kernels/common/pack_simd.hpp"
 #include "kernels/common/pack_ternary_simd.hpp"
@@ -56,9 +57,11 @@ constexpr std::size_t kWideColumns = streams_of(W) * kPanelRows / Arch::Isa::lan
 
 template <class Arch, DType W>
 constexpr Kernel float_kernel() {
-  return tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily,
-                      prepare_f32_simd<typename Arch::Transposer>, pack_floats<typename Arch::Transposer, W>,
-                      float_tile<typename Arch::Isa, W, Arch::kFloatTokens, kWideColumns<Arch, W>>, streams_of(W));
+  Kernel k = tiled_kernel(kKernelName<Arch, W, Compute::f32>.data(), W, kFloatFamily,
+                          prepare_f32_simd<typename Arch::Transposer>, pack_floats<typename Arch::Transposer, W>,
+                          float_tile<typename Arch::Isa, W, Arch::kFloatTokens, kWideColumns<Arch, W>>, streams_of(W));
+  k.tiled.rows = float_rows<typename Arch::Isa, typename Arch::Transposer, W>;
+  return k;
 }
 
 template <class Arch, template <class> class Codec>

@@ -17,14 +17,14 @@ namespace {
   for (std::size_t r = 0; r < kPanelRows; ++r) std::memcpy(out + 2 * r, src + r * stride, 2);
 }
 
-/// Sixteen rows are more streams than the hardware follows: asks for what lies 512 bytes ahead in each, a line when
-/// `offset` has come to a new one; past the end of the row that is the row of the next panel. (To L2 only: a third
-/// slower.)
+/// Asks for what lies 512 bytes ahead in each of 16 rows, a line when `offset` has come to a new one; past the end of
+/// the row that is the row of the next panel. The hardware follows 16 rows when each has its load instruction and that
+/// is all that happens, but not across what is done with them. (To L2 only: a third slower.)
+template <std::size_t Distance = 512>
 [[gnu::always_inline]] inline void prefetch_rows(const std::byte* rows, std::size_t stride, std::size_t row_bytes,
                                                  std::size_t offset, std::size_t step) noexcept {
-  constexpr std::size_t distance = 512;
   if (offset % 64 >= step) return;
-  std::size_t ahead = offset + distance;
+  std::size_t ahead = offset + Distance;
   if (ahead >= row_bytes) ahead += kPanelRows * stride - row_bytes;
   for (std::size_t r = 0; r < kPanelRows; ++r) __builtin_prefetch(rows + r * stride + ahead, 0, 3);
 }
@@ -80,7 +80,19 @@ void pack_blocks(const PackArgs& a) noexcept {
   }
 }
 
-/// f32, f16, bf16: 16 bytes of each row at a time, the rest of the range one by one.
+/// f32, f16, bf16: 16 bytes of each row become four or eight elements of the panel, 256 bytes.
+template <class Transposer, DType T>
+[[gnu::always_inline]] inline void pack_16_bytes(const std::byte* src, std::size_t stride, std::byte* out) noexcept {
+  if constexpr (T == DType::f32) {
+    Transposer::words4(src, stride, out);
+  } else {
+    alignas(64) std::byte words[4 * 64];
+    Transposer::words4(src, stride, words);
+    for (std::size_t i = 0; i < 4; ++i) Transposer::halves(words + i * 64, out + i * 64);
+  }
+}
+
+/// The same for a range; the rest of it one by one.
 template <class Transposer, DType T>
 void pack_floats(const PackArgs& a) noexcept {
   constexpr std::size_t size = info(T).block_bytes;
@@ -92,13 +104,7 @@ void pack_floats(const PackArgs& a) noexcept {
   std::size_t k = a.k0;
   for (; k + step <= a.k1; k += step, out += 4 * 64) {
     prefetch_rows(rows, stride, row_extent<T>(*a.w), k * size, 16);
-    if constexpr (T == DType::f32) {
-      Transposer::words4(rows + k * size, stride, out);
-    } else {
-      alignas(64) std::byte words[4 * 64];
-      Transposer::words4(rows + k * size, stride, words);
-      for (std::size_t i = 0; i < 4; ++i) Transposer::halves(words + i * 64, out + i * 64);
-    }
+    pack_16_bytes<Transposer, T>(rows + k * size, stride, out);
   }
   if (k == a.k1) return;
   PackArgs rest = a;
