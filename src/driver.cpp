@@ -222,7 +222,8 @@ TiledProduct make_product_of(std::size_t count, const Kernel& kernel, const Weig
   p.input.zero_copy = w.view != nullptr;
   p.input.k_step = kernel.tiled.k_step;
   p.input.state_floats = kernel.tiled.state_floats;
-  p.input.streams = kernel.tiled.streams;
+  const TiledKernel& tiled = kernel.tiled;
+  p.input.streams = M == 1 && tiled.streams_of_one != 0 ? tiled.streams_of_one : tiled.streams;
   const std::size_t threads = std::max<std::size_t>(executor_of(context).concurrency(), 1);
   p.input.threads = ceil_div(threads, count);
   p.input.caches = caches_of(context);

@@ -40,6 +40,10 @@ std::string tiled_fault(const Kernel& k) {
   if (t.streams == 0 || t.streams > kMaxTilePanels) {
     return text("tiled.streams ", std::to_string(t.streams), " is not in 1..", std::to_string(kMaxTilePanels));
   }
+  if (t.streams_of_one > kMaxTilePanels) {
+    return text("tiled.streams_of_one ", std::to_string(t.streams_of_one), " is above ",
+                std::to_string(kMaxTilePanels));
+  }
   return {};
 }
 

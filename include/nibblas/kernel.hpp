@@ -84,6 +84,7 @@ struct TiledKernel {
   std::size_t state_floats = 1;  ///< floats of state per (row, token)
   std::size_t k_max = SIZE_MAX;  ///< longest K whose integer sums are proved not to overflow
   std::size_t streams = 1;       ///< panels that are best read side by side when few tokens share each weight
+  std::size_t streams_of_one = 0;  ///< the same for a single token; 0 = streams
   void (*prepare)(const PrepareArgs&) noexcept = nullptr;
   void (*pack)(const PackArgs&) noexcept = nullptr;
   void (*tile)(const TileArgs&) noexcept = nullptr;

@@ -181,6 +181,7 @@ const Fault kFaults[] = {
      "state_floats is 288230376151711744, not in 1..1024"},
     {"no_stream", [](Kernel& k) { k.tiled.streams = 0; }, "streams 0"},
     {"many_streams", [](Kernel& k) { k.tiled.streams = 65; }, "streams 65"},
+    {"many_streams_of_one", [](Kernel& k) { k.tiled.streams_of_one = 65; }, "streams_of_one 65"},
     {"both", [](Kernel& k) { k.whole.run = run; }, "both tiled and whole"},
     {"neither", [](Kernel& k) { k.tiled = {}; }, "neither tiled nor whole"},
     {"illegal_key", [](Kernel& k) { k.key.compute = Compute::int8_token; }, "format q4_0, compute int8_token"},

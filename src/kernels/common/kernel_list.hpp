@@ -68,12 +68,13 @@ template <class Arch, template <class> class Codec>
 constexpr Kernel int8_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256Int8 : kBlock32Int8;
-  constexpr std::size_t streams = int8_streams_of(C::dtype, Arch::Isa::lanes);
-  constexpr std::size_t wide = streams * kPanelRows / Arch::Isa::lanes;
+  constexpr std::size_t streams_of_one = int8_streams_of_one(C::dtype, Arch::Isa::lanes);
+  constexpr std::size_t wide = streams_of_one * kPanelRows / Arch::Isa::lanes;
   Kernel k =
       tiled_kernel(kKernelName<Arch, C::dtype, Compute::int8>.data(), C::dtype, family,
                    prepare_int8<typename Arch::Quantiser, false>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                   int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, wide>, streams);
+                   int8_tile<typename Arch::Isa, C, Arch::kInt8Columns, Arch::kInt8Tokens, wide>, streams_of(C::dtype));
+  k.tiled.streams_of_one = streams_of_one;
   if constexpr (DotsRows<typename Arch::Isa>)
     k.tiled.rows = int8_rows<typename Arch::Isa, typename Arch::Transposer, C>;
   return k;

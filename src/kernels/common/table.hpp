@@ -31,10 +31,10 @@ constexpr KernelFamily kTensorToken{Compute::int8_token, 32, 1, 5'592'405 / 32 *
 /// bandwidth, four all of it; but with super-blocks, whose scales are a stream of their own, two are faster (q4_k 34
 /// against 29 GB/s, q6_k 30 against 18).
 constexpr std::size_t streams_of(DType weights) { return info(weights).block_elems == 256 ? 2 : 4; }
-/// In int8, where a register takes all rows of a panel, one column of 4 or 5 bits is work enough for a core: a panel
-/// alone, its prefetches further ahead, reads at 0.97 (q4_k) and 0.93 of the bandwidth, two at 0.83 and 0.86. q6_k has
-/// too much to do for one column.
-constexpr std::size_t int8_streams_of(DType weights, std::size_t lanes) {
+/// A single token in int8, where a register takes all rows of a panel: one column of 4 or 5 bits is work enough for a
+/// core, and a panel alone, its prefetches further ahead, reads at 0.97 (q4_k) and 0.93 of the bandwidth, two at 0.83
+/// and 0.86. q6_k has too much to do for one column.
+constexpr std::size_t int8_streams_of_one(DType weights, std::size_t lanes) {
   const bool alone = lanes == kPanelRows && (weights == DType::q4_k || weights == DType::q5_k);
   return alone ? 1 : streams_of(weights);
 }

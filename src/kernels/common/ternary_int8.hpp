@@ -33,41 +33,11 @@ void ternary_int8_tile(const TileArgs& a) noexcept {
   }
 }
 
-/// An Isa whose dots take a single token's ternary codes where they lie in a word: a mask each, and no shift.
-template <class Isa>
-concept DotsTernaryWords = requires {
-  typename Isa::TernaryDots;
-};
-
-/// ternary_dots() of one token, by an Isa that DotsTernaryWords.
-template <class Isa, std::size_t C>
-[[gnu::always_inline]] inline void ternary_word_dots(const ColumnRef (&col)[C], std::size_t offset, const std::byte* x,
-                                                     std::size_t x_block, std::size_t blocks,
-                                                     typename Isa::I (&isum)[1][C]) noexcept {
-  constexpr std::size_t fit = Isa::TernaryDots::max_words / 2;
-  const std::byte* w[C];
-  for (std::size_t c = 0; c < C; ++c) w[c] = col[c].blocks + offset + col[c].column * Isa::lanes * 4;
-  while (blocks != 0) {
-    const std::size_t n = std::min(blocks, fit);
-    blocks -= n;
-    typename Isa::TernaryDots dots[C];
-    for_each_index<C>([&](auto c) __attribute__((always_inline)) { dots[c()].start(isum[0][c()]); });
-    for (std::size_t b = 0; b < n; ++b, x += x_block) {
-      for_each_index<2 * C>([&](auto i) __attribute__((always_inline)) {
-        dots[i() % C].step(Isa::load_words(w[i() % C] + i() / C * 64), x + i() / C * kTernaryWordElems);
-      });
-      for (std::size_t c = 0; c < C; ++c) w[c] += kTernaryBlockBytes;
-    }
-    for_each_index<C>([&](auto c) __attribute__((always_inline)) { isum[0][c()] = dots[c()].finish(isum[0][c()]); });
-  }
-}
-
 /// isum[t][c] += dots of `blocks` x 32 elements. The blocks begin at `offset`, x at the first token of the first one.
 template <class Isa, std::size_t C, std::size_t T>
 [[gnu::always_inline]] inline void ternary_dots(const ColumnRef (&col)[C], std::size_t offset, const std::byte* x,
                                                 std::size_t x_block, std::size_t blocks,
                                                 typename Isa::I (&isum)[T][C]) noexcept {
-  if constexpr (T == 1 && DotsTernaryWords<Isa>) return ternary_word_dots<Isa>(col, offset, x, x_block, blocks, isum);
   using I = typename Isa::I;
   using Dots = typename Isa::template LoopDots<kTernaryMaxCode>;
   // A dot waits four cycles for the one before it, and two start in each: 8 sums are needed to keep up.

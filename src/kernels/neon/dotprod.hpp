@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "kernels/neon/arch.hpp"
 #include "kernels/neon/isa.hpp"
@@ -75,27 +74,7 @@ struct Dotprod : Operations {
   template <int Steps>
   using Dots16 = FloatDots<Steps, 4>;
 
-  /// Dots of a word's 16 ternary codes of each row. Codes of k = 4 .. 7 and 8 .. 11 stay where they are, so their sums
-  /// are 4 and 16 times too large.
-  struct TernaryDots {
-    static constexpr std::size_t max_words = std::numeric_limits<std::int32_t>::max() / (4 * 127 * 3 * 16);
-    I plain;
-    I times4;
-    I times16;
-    [[gnu::always_inline]] void start(I bias) noexcept {
-      plain = bias;
-      times4 = times16 = zero_int();
-    }
-    [[gnu::always_inline]] void step(I word, const std::byte* x) noexcept {
-      plain = dot(plain, bit_and(word, bytes(0x03)), x_word<0>(x));
-      times4 = dot(times4, bit_and(word, bytes(0x0c)), x_word<1>(x));
-      times16 = dot(times16, bit_and(word, bytes(0x30)), x_word<2>(x));
-      plain = dot(plain, shift8<-6>(word), x_word<3>(x));
-    }
-    [[gnu::always_inline]] I finish(I) const noexcept { return vsraq_n_s32(vsraq_n_s32(plain, times4, 2), times16, 4); }
-  };
-
-  /// The same in a loop of any length.
+  /// Dots in a loop of any length.
   template <int MaxCode>
   struct LoopDots {
     static constexpr std::size_t max_steps = SIZE_MAX;
