@@ -101,7 +101,7 @@ Status Runner::time(const Case& c, Context& context, CaseResult& out) {
   const double peak = probe.operations() / (*t)[1].seconds * 1e-9;
   const double bandwidth =
       c.hot ? limits.dram_gbs : static_cast<double>(bank_.bytes(0).size()) / t->back().seconds * 1e-9;
-  out.limit_isa = peak_for(limits, c.kernel->needs, c.compute).isa;
+  out.limit_isa = probe.isa();
   out.speed = speed(c.M, c.source->N, c.source->K, weight_bytes(c.source->dtype, c.source->N, c.source->K, c.packed),
                     out.seconds, peak, bandwidth);
   return {};

@@ -220,9 +220,9 @@ TiledProduct make_product_of(std::size_t count, const Kernel& kernel, const Weig
   p.input.weights = w.dtype();
   p.input.compute = kernel.key.compute;
   p.input.zero_copy = w.view != nullptr;
-  p.input.k_step = kernel.tiled.k_step;
-  p.input.state_floats = kernel.tiled.state_floats;
   const TiledKernel& tiled = kernel.tiled;
+  p.input.k_step = tiled.k_step;
+  p.input.state_floats = tiled.state_floats;
   p.input.streams = M == 1 && tiled.streams_of_one != 0 ? tiled.streams_of_one : tiled.streams;
   const std::size_t threads = std::max<std::size_t>(executor_of(context).concurrency(), 1);
   p.input.threads = ceil_div(threads, count);

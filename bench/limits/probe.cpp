@@ -34,7 +34,7 @@ LimitProbe::LimitProbe(const Limits& limits, CpuFeatures kernel_needs, Compute c
   std::int32_t i = 0;
   const double once = is_f32_ ? peak_.loops->f32(1, &f) : peak_.loops->int8(1, &i);
   const auto threads = static_cast<double>(executor.concurrency());
-  const double gops = is_f32_ ? peak_.f32_gops : peak_.int8_gops;
+  const double gops = limit_gops(limits, kernel_needs, compute);
   rounds_ = static_cast<std::uint64_t>(std::max(1.0, kPeakSeconds * gops * 1e9 / (once * threads)));
   operations_ = once * static_cast<double>(rounds_) * threads;
 }

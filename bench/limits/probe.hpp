@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 
 #include "limits/limits.hpp"
 #include "nibblas/executor.hpp"
@@ -20,7 +22,8 @@ class LimitProbe {
   void read(std::span<const std::byte> bytes) const;
   /// Runs at the arithmetic peak for about 0.2 ms on each thread.
   void compute() const;
-  double operations() const { return operations_; }  ///< of compute(), all threads
+  double operations() const { return operations_; }     ///< of compute(), all threads
+  const std::string& isa() const { return peak_.isa; }  ///< whose peak that is
 
  private:
   const Limits& limits_;

@@ -276,7 +276,8 @@ template <class Isa, class Codec, std::size_t Ahead, std::size_t together, std::
 /// the others are as much work as the dots: a panel's columns from each of two streams (q6_k on AVX-512 from L2: 92
 /// against 62 GB/s one after the other; q4_k on AVX2 45 against 41); of columns of four rows, two (more do not fit the
 /// registers: q6_k on Neoverse N1, modelled, 0.62 cycles a byte with eight against 0.25). Two small blocks
-/// are unrolled: the loads then move by whole lines (q4_0 on AVX-512 from memory: 0.84 to 0.89 of the bandwidth).
+/// are unrolled: the loads then move by whole lines (q4_0 on AVX-512 from memory: 0.84 to 0.89 of the bandwidth). That
+/// is a loop of its own, as gcc 12 unrolls only by a number that no template parameter decides.
 template <class Isa, class Codec, std::size_t C>
 void int8_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
