@@ -7,10 +7,13 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 "$root/cmake/install-packages.sh" g++ cmake ninja-build libbenchmark-dev libfmt-dev libcli11-dev \
   libxsimd-dev nlohmann-json3-dev
 
-# A build without the tests, which would want GoogleTest. It talks on stderr: stdout is the report.
-build=$root/build/bench
+# The folder of tests/run.sh; until that has run, without the tests, which would want GoogleTest. The build talks on
+# stderr: stdout is the report.
+build=$root/build/release
+tests=()
+[[ -f $build/CMakeCache.txt ]] || tests=(-DNIBBLAS_BUILD_TESTS=OFF)
 {
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNIBBLAS_BUILD_TESTS=OFF
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${tests[@]}"
   cmake --build "$build" --parallel "$(nproc)" --target nibblas-bench
 } >&2
 

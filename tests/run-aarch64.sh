@@ -69,21 +69,32 @@ suite() {  # <cpu> <test binary> [argument...]
 # provider.
 parity='*Layouts.*:*PreparedRows.*:*Shapes.GemvIsMatmulOfOneRow/*:Providers.*'
 settings=$(printf ':*Settings.*/matmul_%s_neon*' f32_f32 q4_0_int8 q6_k_int8 q4_k_f32 tq2_0_f32 bitnet_b158_int8_token)
-for cpu in "${cpus[@]}"; do
+check() {  # <cpu>
+  local cpu=$1 all= start=$SECONDS
   if ! grep -qwF -- "${cpu%%,*}" <<<"$known"; then
     echo "$cpu: left out, this QEMU does not know it"
-    continue
+    return
   fi
-  start=$SECONDS
   dispatch "$cpu"
   suite "$cpu" isa/nibblas_isa_test
   suite "$cpu" parity/nibblas_golden_test
   suite "$cpu" parity/nibblas_hashes_test
-  all=
   case $cpu in
     cortex-a53) all=${settings//_neon\*/_neon}${settings//_neon\*/_xsimd_neon64} ;;
     neoverse-n1 | max) all=${settings//_neon\*/_$(expected "$cpu")} ;;
   esac
   suite "$cpu" parity/nibblas_parity_test --gtest_filter="$parity$all"
   echo "$cpu: $(expected "$cpu"), all passed, $((SECONDS - start)) s"
+}
+# As many models at once as there are cores: these programs have little work for a second thread.
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+running=0
+for cpu in "${cpus[@]}"; do
+  if ((running == $(nproc))); then
+    wait -n
+    running=$((running - 1))
+  fi
+  check "$cpu" &
+  running=$((running + 1))
 done
+while ((running-- > 0)); do wait -n; done

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
   libcli11-dev libxsimd-dev nlohmann-json3-dev qemu-user
 
 build=$root/build/release
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNIBBLAS_BUILD_TESTS=ON
 cmake --build "$build" --parallel "$(nproc)"
 cd "$build"
 exec ctest --output-on-failure --parallel "$(nproc)" "$@"

@@ -23,7 +23,7 @@ inline constexpr std::size_t kGoldenK = 1024;
 
 template <class T>
 std::vector<T> read_golden(const std::string& name) {
-  std::ifstream file(std::string(NIBBLAS_GOLDEN_DIR) + "/" + name, std::ios::binary);
+  std::ifstream file(std::string(NIBBLAS_GOLDEN_DIR "/") + name, std::ios::binary);
   EXPECT_TRUE(file) << "cannot open " << name;
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   std::vector<T> values(bytes.size() / sizeof(T));
@@ -38,7 +38,7 @@ inline std::vector<float> golden_input() {
 }
 
 inline std::string golden_row_name(std::size_t row) {
-  std::ifstream file(std::string(NIBBLAS_GOLDEN_DIR) + "/quant_rows.txt");
+  std::ifstream file(NIBBLAS_GOLDEN_DIR "/quant_rows.txt");
   std::size_t index = 0;
   std::string name;
   while (file >> index >> name) {

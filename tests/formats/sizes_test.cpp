@@ -94,7 +94,9 @@ TEST(TensorBytes, Overflow) {
   expect_status(tensor_bytes(DType::q4_k, kMax / 100, 256).status(), StatusCode::shape_mismatch, "overflows");
   expect_status(tensor_bytes(kGarbage, 1, 1).status(), StatusCode::unsupported, "77");
   const Status row = tensor_bytes(DType::f32, 0, kMax).status();
-  expect_status(row, StatusCode::shape_mismatch, "a row of K = " + std::to_string(kMax) + " overflows");
+  std::string row_overflows = "a row of K = ";
+  row_overflows.append(std::to_string(kMax)).append(" overflows");
+  expect_status(row, StatusCode::shape_mismatch, row_overflows);
   EXPECT_EQ(row.message().find("N ="), std::string::npos) << row.message();
 }
 

@@ -111,7 +111,7 @@ void with_every_failure(long least, Work work) {
 }
 
 TEST(GgufAllocation, EveryFailureIsAStatus) {
-  const std::string path = std::string(NIBBLAS_GOLDEN_DIR) + "/golden.gguf";
+  const std::string path = NIBBLAS_GOLDEN_DIR "/golden.gguf";
   const auto bytes = read_file(path);
   with_every_failure(20, [&] { return gguf::File::open(path).status().code(); });
   with_every_failure(20, [&] { return gguf::File::parse(bytes).status().code(); });

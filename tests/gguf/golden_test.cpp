@@ -12,9 +12,9 @@
 namespace nibblas::test {
 namespace {
 
-const std::string kGolden = std::string(NIBBLAS_GOLDEN_DIR) + "/golden.gguf";
-const std::string kModelF32 = std::string(NIBBLAS_GOLDEN_DIR) + "/models/stories260K-f32.gguf";
-const std::string kModelQ8 = std::string(NIBBLAS_GOLDEN_DIR) + "/models/stories260K-q8_0.gguf";
+const std::string kGolden = NIBBLAS_GOLDEN_DIR "/golden.gguf";
+const std::string kModelF32 = NIBBLAS_GOLDEN_DIR "/models/stories260K-f32.gguf";
+const std::string kModelQ8 = NIBBLAS_GOLDEN_DIR "/models/stories260K-q8_0.gguf";
 
 struct ExpectedTensor {
   const char* name;

@@ -148,7 +148,7 @@ TEST(GgufMutation, FortyThousandOfASmallFile) {
 // The header of a real file, changed in place in front of all its data.
 TEST(GgufMutation, TheHeaderOfGolden) {
   constexpr std::size_t header_bytes = 832;
-  const Bytes golden = read_file(std::string(NIBBLAS_GOLDEN_DIR) + "/golden.gguf");
+  const Bytes golden = read_file(NIBBLAS_GOLDEN_DIR "/golden.gguf");
   GuardedBuffer buffer{std::span<const std::byte>(golden)};
   Mutator mutator(99);
   Outcomes all;

@@ -56,7 +56,7 @@ TEST(GgufOpen, WhatIsNoRegularFile) {
   EXPECT_EQ(open_error(dir.path("")), StatusCode::io_error);
   EXPECT_EQ(open_error(""), StatusCode::io_error);
   EXPECT_EQ(open_error("/dev/zero"), StatusCode::io_error);
-  const std::string real = std::string(NIBBLAS_GOLDEN_DIR) + "/golden.gguf";
+  const std::string real = NIBBLAS_GOLDEN_DIR "/golden.gguf";
   EXPECT_EQ(open_error(real + std::string("\0.txt", 5)), StatusCode::io_error);
   ASSERT_EQ(::mkfifo(dir.path("fifo").c_str(), 0600), 0);
   EXPECT_EQ(open_error(dir.path("fifo")), StatusCode::io_error);
@@ -73,7 +73,7 @@ TEST(GgufOpen, WhatIsNoGguf) {
 
 TEST(GgufOpen, TruncatedFiles) {
   const TemporaryDirectory dir;
-  const auto golden = read_file(std::string(NIBBLAS_GOLDEN_DIR) + "/golden.gguf");
+  const auto golden = read_file(NIBBLAS_GOLDEN_DIR "/golden.gguf");
   const std::string path = dir.write("golden.gguf", golden);
   for (std::size_t size = golden.size() / 4096 * 4096; size > 0; size -= 4096) {
     ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(size)), 0);

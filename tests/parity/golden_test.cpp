@@ -21,7 +21,7 @@ constexpr std::size_t kK = 1536;
 
 template <class T>
 std::vector<T> read_array(const std::string& name, std::size_t count) {
-  std::ifstream file(std::string(NIBBLAS_GOLDEN_DIR) + "/" + name, std::ios::binary);
+  std::ifstream file(std::string(NIBBLAS_GOLDEN_DIR "/") + name, std::ios::binary);
   std::vector<T> out(count);
   const auto bytes = static_cast<std::streamsize>(count * sizeof(T));
   file.read(reinterpret_cast<char*>(out.data()), bytes);
@@ -59,7 +59,7 @@ class Golden : public testing::TestWithParam<Candidate> {};
 TEST_P(Golden, ProductsOfTheFile) {
   const Candidate& c = GetParam();
   const std::string type(to_string(c.kernel->key.weights));
-  const Result<gguf::File> file = gguf::File::open(std::string(NIBBLAS_GOLDEN_DIR) + "/golden.gguf");
+  const Result<gguf::File> file = gguf::File::open(NIBBLAS_GOLDEN_DIR "/golden.gguf");
   ASSERT_TRUE(file) << file.status().message();
   const gguf::Tensor* tensor = file->find("w." + type);
   ASSERT_NE(tensor, nullptr);
