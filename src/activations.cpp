@@ -15,8 +15,8 @@ std::size_t tile_count(Compute compute, std::size_t M) noexcept {
 }
 
 std::size_t tile_stride(Compute compute, std::size_t M, std::size_t K) noexcept {
-  const std::size_t tiles = tile_count(compute, M);
-  return round_up(activation_tile_bytes(compute, ceil_div(M, tiles), K), 64);
+  const std::size_t tokens = std::min(round_up(ceil_div(M, tile_count(compute, M)), 2), M);  // of the largest tile
+  return round_up(activation_tile_bytes(compute, tokens, K), 64);
 }
 
 struct PrepareJob {

@@ -66,9 +66,11 @@ class NIBBLAS_API Activations {
   std::size_t M() const noexcept { return M_; }
   std::size_t K() const noexcept { return K_; }
   std::size_t tiles() const noexcept { return tiles_; }
-  /// First token of tile i; first_token(tiles()) == M. Tiles differ by at most one token.
+  /// First token of tile i; first_token(tiles()) == M. Tiles are about equal and start at even tokens, which kernels
+  /// that take two at once like.
   std::size_t first_token(std::size_t i) const noexcept {
-    return i * (M_ / tiles_) + (i < M_ % tiles_ ? i : M_ % tiles_);
+    const std::size_t equal = i * (M_ / tiles_) + (i < M_ % tiles_ ? i : M_ % tiles_);
+    return equal == M_ ? M_ : equal + equal % 2;
   }
   std::size_t tokens(std::size_t i) const noexcept { return first_token(i + 1) - first_token(i); }
   const std::byte* tile(std::size_t i) const noexcept;

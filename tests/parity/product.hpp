@@ -47,7 +47,7 @@ MatmulOptions options_for(const Candidate& c);
 [[nodiscard]] testing::AssertionResult within_bounds(const WeightView& w, ConstMatrixView x, Compute compute,
                                                      ConstMatrixView y);
 
-inline constexpr std::size_t kReferenceM = 64;
+inline constexpr std::size_t kReferenceM = 97;
 inline constexpr std::size_t kReferenceN = 50;
 
 /// 64 rows of X times 50 rows of W by the scalar provider, checked against the double oracle. Rows and columns of a

@@ -34,7 +34,7 @@ TileInput random_product(Random& random) {
   } while (!is_legal(in.weights, in.compute));
   const std::size_t block = in.weights == DType::bitnet_b158 ? 1 : info(in.weights).block_elems;
   in.N = 1 + random.below(random.below(3) == 0 ? 64 : 4096);
-  in.M = random.below(4) == 0 ? pick(random, {512, 1000}) : 1 + random.below(64);
+  in.M = random.below(4) == 0 ? pick(random, {512, 1000}) : 1 + random.below(160);
   in.K = random_k(random, block);
   in.k_step = (block > 1 ? block : 32) * pick(random, {1, 2, 4});
   in.state_floats = 1 + random.below(3);

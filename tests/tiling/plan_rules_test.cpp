@@ -76,7 +76,7 @@ TEST(PlanRules, ARangeOfLongPanelsAndItsSumsFitL2) {
       return;
     }
     EXPECT_LE(p.row_block, 8u);
-    const std::size_t tokens = std::min<std::size_t>(in.M, in.compute == Compute::f32 ? 24 : 16);
+    const std::size_t tokens = std::min(in.M, full_tile(in.compute));
     const std::size_t sums = p.tile_group * p.row_block * 16 * tokens * in.state_floats * sizeof(float);
     if (p.tile_group > 1) {
       EXPECT_LE(sums, in.caches.l2 / 2);

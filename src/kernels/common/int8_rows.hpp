@@ -45,30 +45,39 @@ struct RowsBlock {
   }
 };
 
-/// 32 elements of a column join its sum.
-template <class Isa, class Codec, std::size_t Sub>
-[[gnu::always_inline]] inline void add_rows(const std::byte* const* four, std::size_t stride, auto run,
-                                            const ActBlock& x, const BlockScales<Isa>& s,
-                                            typename Isa::F& acc) noexcept {
-  constexpr std::size_t pieces = 2 / Codec::scales_per_32;
-  using Dots = typename Isa::template Dots<Codec::max_code, static_cast<int>(pieces)>;
-  for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
-    typename Isa::I sums[4];
-    for_each_index<4>([&](auto r) __attribute__((always_inline)) {
-      const RowsBlock<Isa, Codec::dtype, r()> rows{four, stride};
-      Dots dot;
-      dot.start(Isa::zero_int());
-      for_each_index<pieces>([&](auto i) __attribute__((always_inline)) {
-        constexpr std::size_t piece = part * pieces + i;
-        dot.template step<static_cast<int>(i())>(Codec::template word<Sub, 4 * piece>(rows, run),
-                                                 Isa::broadcast16(x.codes + 16 * piece));
+/// The integer dots of a run of a column, over each scale's elements. Rows on the outside: their words, which take four
+/// loads each, serve all sub-blocks that keep bits in them. `passing` is called with each number below 4 *
+/// scales_per_32, for what is to be done in between.
+template <class Isa, class Codec>
+struct RunSums {
+  static constexpr std::size_t subs = Codec::run_elems / kActBlock;
+  typename Isa::I of[subs][Codec::scales_per_32];
+
+  template <class Passing>
+  [[gnu::always_inline]] void add_up(const std::byte* const* four, std::size_t stride, auto run,
+                                     const ActBlock (&x)[subs], Passing passing) noexcept {
+    constexpr std::size_t pieces = 2 / Codec::scales_per_32;
+    using Dots = typename Isa::template Dots<Codec::max_code, static_cast<int>(pieces)>;
+    for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
+      typename Isa::I sums[subs][4];
+      for_each_index<4>([&](auto r) __attribute__((always_inline)) {
+        const RowsBlock<Isa, Codec::dtype, r()> rows{four, stride};
+        passing(4 * part() + r());
+        for_each_index<subs>([&](auto sub) __attribute__((always_inline)) {
+          Dots dot;
+          dot.start(Isa::zero_int());
+          for_each_index<pieces>([&](auto i) __attribute__((always_inline)) {
+            constexpr std::size_t piece = part * pieces + i;
+            dot.template step<static_cast<int>(i())>(Codec::template word<sub(), 4 * piece>(rows, run),
+                                                     Isa::broadcast16(x[sub()].codes + 16 * piece));
+          });
+          sums[sub()][r()] = dot.finish(Isa::zero_int());
+        });
       });
-      sums[r()] = dot.finish(Isa::zero_int());
+      for (std::size_t sub = 0; sub < subs; ++sub) of[sub][part()] = Isa::sum_rows(sums[sub]);
     });
-    const auto sum = Isa::add32(Isa::sum_rows(sums), dot_bias<Isa, Codec, part()>(x.token[0]));
-    add_sum<part(), Isa, Codec>(Isa::to_float(sum), x.token[0], s, acc);
-  });
-}
+  }
+};
 
 template <class Isa, class Transposer, class Codec>
 void int8_rows(const RowsArgs& a) noexcept {
@@ -83,20 +92,39 @@ void int8_rows(const RowsArgs& a) noexcept {
   typename Isa::F acc[columns];
   for (std::size_t c = 0; c < columns; ++c) acc[c] = Isa::zero();
   for (std::size_t k = 0; k < a.w->K; k += format.block_elems) {
-    prefetch_block<T>(first, stride, row_bytes, offset);
+    if constexpr (format.block_elems == kActBlock) {
+      prefetch_rows(first, stride, row_bytes, offset, format.block_bytes);
+    }
     alignas(64) std::byte scales[panel_layout(T).block_bytes - codes_bytes(T)];
     typename Codec::Unpacked unpacked;
     if constexpr (format.block_elems != kActBlock) {
       pack_block<Transposer, T, code_segments(T)>(rows.four[0], stride, scales);
       unpacked.template unpack<Isa>(scales);
     }
-    // A column's sub-blocks one after the other: they share words, which take four loads each.
 #pragma GCC unroll 1
     for (std::size_t run = 0; run < format.block_elems / Codec::run_elems; ++run) {
+      using Sums = RunSums<Isa, Codec>;
+      ActBlock x[Sums::subs];
+      for (std::size_t sub = 0; sub < Sums::subs; ++sub) {
+        x[sub] = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
+      }
       for_each_index<columns>([&](auto c) __attribute__((always_inline)) {
         const std::byte* const* four = rows.four + c() * Isa::lanes / 4;
-        for_each_index<Codec::run_elems / kActBlock>([&](auto sub) __attribute__((always_inline)) {
-          const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
+        Sums sums;
+        sums.add_up(
+            four, stride, run, x, [&](std::size_t turn) __attribute__((always_inline)) {
+              if constexpr (format.block_elems != kActBlock) {
+                // A row of the column's every so often, all of them once a block.
+                constexpr std::size_t turns = format.block_elems / Codec::run_elems * Codec::scales_per_32 * 4;
+                static_assert(turns % Isa::lanes == 0);
+                turn += run * Codec::scales_per_32 * 4;
+                if (turn % (turns / Isa::lanes) == 0) {
+                  prefetch_block<T>(first, stride, row_bytes, offset, c() * Isa::lanes + turn / (turns / Isa::lanes),
+                                    1);
+                }
+              }
+            });
+        for_each_index<Sums::subs>([&](auto sub) __attribute__((always_inline)) {
           BlockScales<Isa> s;
           if constexpr (format.block_elems == kActBlock) {
             static_assert(panel_segments(T).segment[1].file_offset == 0, "the scale is where the block begins");
@@ -104,7 +132,11 @@ void int8_rows(const RowsArgs& a) noexcept {
           } else {
             Codec::template scales<sub()>(scales, unpacked, run, c(), s);
           }
-          add_rows<Isa, Codec, sub()>(four, stride, run, x, s, acc[c()]);
+          const Int8Token& token = x[sub()].token[0];
+          for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
+            const auto sum = Isa::add32(sums.of[sub()][part()], dot_bias<Isa, Codec, part()>(token));
+            add_sum<part(), Isa, Codec>(Isa::to_float(sum), token, s, acc[c()]);
+          });
         });
       });
     }

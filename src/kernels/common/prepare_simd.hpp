@@ -61,9 +61,9 @@ void prepare_f32_simd(const PrepareArgs& a) noexcept {
   }
   if (a.tokens < kPanelRows) return prepare_f32(a);
   for (std::size_t k = 0; k + kActBlock <= a.K; k += kActBlock, sums += a.tokens) {
-    // The last 16 rows may overlap the first.
-    transpose_tokens<Transposer>(a, 0, k, out);
-    if (a.tokens > kPanelRows) transpose_tokens<Transposer>(a, a.tokens - kPanelRows, k, out);
+    std::size_t t0 = 0;
+    for (; t0 + kPanelRows <= a.tokens; t0 += kPanelRows) transpose_tokens<Transposer>(a, t0, k, out);
+    if (t0 < a.tokens) transpose_tokens<Transposer>(a, a.tokens - kPanelRows, k, out);  // some of them once more
     for (std::size_t t = 0; t < a.tokens; ++t) sums[t] = 0;
     for (std::size_t i = k; i < k + kActBlock; ++i) {
       const float* x = out + i * a.tokens;
