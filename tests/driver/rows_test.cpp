@@ -83,7 +83,7 @@ TEST_F(Rows, OneTokenTakesTheRowsOfWholePanels) {
 }
 
 TEST_F(Rows, SeveralTokensArePacked) {
-  for (const std::size_t M : {2u, 16u, 17u, 40u}) {
+  for (const std::size_t M : {2u, 16u, 17u, 40u, 65u}) {
     multiply(M, 32, 64);
     EXPECT_TRUE(g_rows.empty()) << M;
     EXPECT_FALSE(g_packs.empty()) << M;

@@ -46,7 +46,7 @@ class Shapes : public testing::Test {
 };
 
 TEST_F(Shapes, EveryFormatAndComputeAroundTheTiles) {
-  constexpr std::size_t kM[] = {1, 2, 15, 16, 17, 23, 24, 25, 49};
+  constexpr std::size_t kM[] = {1, 2, 15, 16, 17, 23, 24, 25, 49, 64, 65};
   constexpr std::size_t kN[] = {1, 15, 16, 17, 33, 100};
   int products = 0;
   for (const ExactCase& c : kExactCases) {
