@@ -186,7 +186,8 @@ std::string Snapshot::won(const KernelRequest& request, const Choice& choice) co
   } else if (choice.entry->forced) {
     why = "forced by NIBBLAS_PROVIDER";
   }
-  return choice.kernel->results == Results::tolerance ? why + "; results are tolerance, opted in" : why;
+  if (choice.kernel->results != Results::tolerance) return why;
+  return why + (request.allow_tolerance ? "; results are tolerance, opted in" : "; results are tolerance");
 }
 
 /// `kernel` is null for a provider that has none for the key.
