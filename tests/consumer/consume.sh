@@ -22,17 +22,18 @@ build() {  # <build>
 
 # What is tested here does not depend on which kernels there are, and these take long to compile.
 no_xsimd=(-DNIBBLAS_ISA_XSIMD_AVX2=OFF -DNIBBLAS_ISA_XSIMD_AVX512=OFF)
+scalar_only=(-DNIBBLAS_ISA_AVX2=OFF -DNIBBLAS_ISA_AVX512=OFF "${no_xsimd[@]}")
 
 if [[ $mode == subdirectory ]]; then
   configure "$here/project" "$work/build" -DNIBBLAS_SOURCE="$SOURCE" -DCMAKE_BUILD_TYPE=Debug \
-    -DNIBBLAS_ISA_AVX2=OFF -DNIBBLAS_ISA_AVX512=OFF "${no_xsimd[@]}"
+    "${scalar_only[@]}"
   build "$work/build"
   exec "$work/build/consumer"
 fi
 
 case $mode in
   static) options=(-DBUILD_SHARED_LIBS=OFF) ;;
-  shared) options=(-DBUILD_SHARED_LIBS=ON -DNIBBLAS_ISA_AVX2=OFF -DNIBBLAS_ISA_AVX512=OFF) ;;
+  shared) options=(-DBUILD_SHARED_LIBS=ON "${scalar_only[@]}") ;;
   hostile) options=(-DBUILD_SHARED_LIBS=ON "-DCMAKE_CXX_FLAGS=-Ofast -flto -march=native -ffp-contract=fast") ;;
   *) echo "unknown mode $mode" >&2; exit 2 ;;
 esac

@@ -50,8 +50,8 @@ MatmulOptions options_for(const Candidate& c);
 inline constexpr std::size_t kReferenceM = 97;
 inline constexpr std::size_t kReferenceN = 50;
 
-/// 64 rows of X times 50 rows of W by the scalar provider, checked against the double oracle. Rows and columns of a
-/// product are independent, so every smaller product is a part of it.
+/// kReferenceM rows of X times kReferenceN rows of W by the scalar provider, checked against the double oracle. Rows
+/// and columns of a product are independent, so every smaller product is a part of it.
 struct Reference {
   const Weights& w;
   const Matrix& x;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20240229;
 
-constexpr std::size_t kMs[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 17, 24, 25, 33, 64, 97};
+constexpr std::size_t kMs[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 17, 24, 25, 33, 64, 97};
 constexpr std::size_t kNs[] = {1, 2, 7, 15, 16, 17, 31, 32, 33, 48, 49, 50};
 constexpr std::size_t kThreads[] = {0, 1, 2, 3, 8};  // 0: the serial executor
 constexpr std::size_t kRowBlocks[] = {0, 1, 2, 3, 64};
