@@ -230,13 +230,14 @@ TEST(DriverContract, PreparedActivationsAreNotPreparedAgain) {
   KernelRegistry registry = KernelRegistry::builtin(host_cpu(), {});
   ASSERT_TRUE(registry.add(spy));
   Context context{.registry = &registry, .executor = nullptr, .caches = nullptr, .workspace = {}};
-  const ExactProblem p(DType::q8_0, 40, 50, 64);
+  constexpr std::size_t M = 2 * tile_tokens(Compute::int8) + 22;  // three tiles
+  const ExactProblem p(DType::q8_0, M, 50, 64);
   Activations X;
   SpyProvider::forget();
   ASSERT_TRUE(prepare(p.rows(), Compute::int8, X, context));
   EXPECT_EQ(SpyProvider::prepares().size(), 3u);
   ASSERT_EQ(X.tiles(), 3u);
-  EXPECT_EQ(X.first_token(3), 40u);
+  EXPECT_EQ(X.first_token(3), M);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(SpyProvider::prepares()[i].x, p.x.data() + X.first_token(i) * 64);
     EXPECT_EQ(SpyProvider::prepares()[i].out, X.tile(i));
@@ -244,7 +245,7 @@ TEST(DriverContract, PreparedActivationsAreNotPreparedAgain) {
     EXPECT_LE(X.tokens(0) - X.tokens(i), 1u);
   }
   for (int call = 0; call < 2; ++call) {
-    Output y(40, 50);
+    Output y(M, 50);
     ASSERT_TRUE(matmul(p.view(), X, y.view(), context));
     EXPECT_EQ(y.difference(p.want), "");
   }

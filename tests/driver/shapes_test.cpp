@@ -62,7 +62,7 @@ TEST_F(Shapes, EveryFormatAndComputeAroundTheTiles) {
       }
     }
   }
-  EXPECT_EQ(products, 13 * 9 * 6 * 4);
+  EXPECT_EQ(products, 13 * 11 * 6 * 4);
 }
 
 TEST_F(Shapes, LongK) {
