@@ -173,7 +173,7 @@ Status check_view(const WeightView& w) noexcept {
       return error(StatusCode::invalid_argument, to_string(w.dtype), ": row_stride = ", w.row_stride,
                    " is less than the ", row, " bytes of a row of K = ", w.K);
     }
-    const std::size_t stride = w.row_stride != 0 ? w.row_stride : row;
+    const std::size_t stride = w.stride(row);
     if (w.N != 0 && !multiply_add(w.N - 1, stride, row, extent)) {
       if (w.row_stride == 0) return too_large(w.dtype, w.N, w.K);
       return error(StatusCode::shape_mismatch, to_string(w.dtype), ": the size of N = ", w.N,
@@ -214,7 +214,7 @@ Status dequantize(const WeightView& w, std::size_t row0, MatrixView out) noexcep
   WeightView read = w;
   if (w.dtype != DType::bitnet_b158) {
     read.N = out.rows;
-    read.data += row0 * (w.row_stride != 0 ? w.row_stride : *row_bytes(w.dtype, w.K));
+    read.data += row0 * w.stride(*row_bytes(w.dtype, w.K));
   }
   if (Status s = check_apart("out", runs_of(out), "the weights", runs_of(read)); !s) return s;
   const FpEnvironment environment;

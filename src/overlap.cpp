@@ -97,7 +97,7 @@ Runs runs_of(const WeightView& w) noexcept {
   if (w.N == 0 || w.K == 0) return {};
   if (w.dtype == DType::bitnet_b158) return {begin, *tensor_bytes(w.dtype, w.N, w.K), {}, {}};
   const std::size_t row = *row_bytes(w.dtype, w.K);
-  return {begin, row, {w.row_stride != 0 ? w.row_stride : row, w.N}, {}};
+  return {begin, row, {w.stride(row), w.N}, {}};
 }
 
 bool meet(const Runs& a, const Runs& b) noexcept {

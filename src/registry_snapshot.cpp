@@ -178,7 +178,7 @@ std::string Snapshot::outranked(const Entry& entry, const Kernel& kernel, const 
 }
 
 std::string Snapshot::won(const KernelRequest& request, const Choice& choice) const {
-  std::string why = "highest priority";
+  std::string why = choice.entry == &entries_.front() ? "highest priority" : "highest priority of those that can";
   if (choice.entry == floor_ && request.provider.empty()) {
     why = "the floor: the provider forced by NIBBLAS_PROVIDER cannot serve this";
   } else if (!request.provider.empty()) {

@@ -13,6 +13,7 @@ import tempfile
 
 PREFILL_K, DECODE_K = 512, 512
 ROWS = 16  # of a panel
+FULL_TILE = {"f32": 24, "int8": 64, "int8_token": 16}  # tokens, by compute: tile_tokens()
 # kernel, the instruction whose peak it is measured by
 PREFILL = [
     ("f32.f32.neon_dotprod", "fmla"),
@@ -110,11 +111,12 @@ def main():
     llvm, tile, *cores = sys.argv[1:]
     program = Program(llvm, tile)
     peaks = {(core, name): peak(llvm, core, name) for core in cores for name in PEAK}
-    print("M = 16: products a cycle, of the peak of the instruction\n")
+    print("A full tile: products a cycle, of the peak of the instruction\n")
     print("| kernel | peak of | " + " | ".join(cores) + " |\n|---|---|" + "---|" * len(cores))
     for kernel, unit in PREFILL:
+        tokens = FULL_TILE[kernel.split(".")[1]]
         try:
-            code, _ = program.trace(kernel, 16, 1, PREFILL_K)
+            code, _ = program.trace(kernel, tokens, 1, PREFILL_K)
         except subprocess.CalledProcessError:
             continue
         cells = []
@@ -122,7 +124,7 @@ def main():
             if unit == "smmla" and core not in CORES_WITH_I8MM:
                 cells.append("")
                 continue
-            rate = 16 * ROWS * PREFILL_K / cycles(llvm, core, code)
+            rate = tokens * ROWS * PREFILL_K / cycles(llvm, core, code)
             top = peaks[core, unit]
             cells.append(f"{rate:.1f} of {top:.1f}: {rate / top:.2f}")
         print(f"| {kernel} | {unit} | " + " | ".join(cells) + " |", flush=True)

@@ -61,7 +61,7 @@ struct BlockRows {
 
   static const std::byte* row_begin(const WeightView& w, std::size_t row) noexcept {
     const std::size_t dense = w.K / kElems * sizeof(Block);
-    return w.data + row * (w.row_stride != 0 ? w.row_stride : dense);
+    return w.data + row * w.stride(dense);
   }
 
   static void decode_row(const WeightView& w, std::size_t row, float* out) noexcept {

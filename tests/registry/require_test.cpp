@@ -48,7 +48,7 @@ TEST_F(RequireTest, ExplainNamesWhatIsRequiredAndWhoLacksIt) {
   EXPECT_EQ(r.explain({.key = kQ4, .require = kDotprod}),
             "matmul q4_0 int8, required dotprod -> dotted\n"
             "    top (priority 200) best: does not use the required dotprod\n"
-            "  * dot (priority 100) dotted: highest priority\n"
+            "  * dot (priority 100) dotted: highest priority of those that can\n"
             "    scalar (priority 0) plain: does not use the required dotprod\n");
 }
 

@@ -36,7 +36,7 @@ TEST_F(ResolutionTest, TheTrailNamesEveryProviderAndWhyItLost) {
   EXPECT_FALSE(r.trail[0].chosen);
   EXPECT_EQ(r.trail[0].reason, "cpu lacks avx512vnni");
   EXPECT_TRUE(r.trail[1].chosen);
-  EXPECT_EQ(r.trail[1].reason, "highest priority");
+  EXPECT_EQ(r.trail[1].reason, "highest priority of those that can");
   EXPECT_EQ(r.trail[2].reason, "lower priority than high");
   EXPECT_EQ(reason(r_.resolve({.key = kQ4}), "high"), "no kernel for q4_0 int8");
 }
@@ -45,7 +45,7 @@ TEST_F(ResolutionTest, ExplainIsAHeadlineAndALineACandidate) {
   EXPECT_EQ(r_.explain({.key = kF32}),
             "matmul f32 f32 -> high.f32\n"
             "    top (priority 200) top.f32: cpu lacks avx512vnni\n"
-            "  * high (priority 100) high.f32: highest priority\n"
+            "  * high (priority 100) high.f32: highest priority of those that can\n"
             "    scalar (priority 0) low.f32: lower priority than high\n");
   EXPECT_EQ(r_.explain({.key = kQ4, .provider = "HIGH", .allow_tolerance = true, .layout_id = 5}),
             "matmul q4_0 int8, packed weights of layout 5, provider HIGH, tolerance allowed -> error: no kernel may "

@@ -40,7 +40,7 @@ void magnitudes(const WeightView& w, std::size_t row, const double* decoded, dou
     return;
   }
   const DTypeInfo& t = info(w.dtype);
-  const std::size_t stride = w.row_stride != 0 ? w.row_stride : w.K / t.block_elems * t.block_bytes;
+  const std::size_t stride = w.stride(w.K / t.block_elems * t.block_bytes);
   const std::byte* bytes = w.data + row * stride;
   for (std::size_t k = 0; k < w.K; k += kRoundBlock) {
     const double min = minimum_term(bytes + k / t.block_elems * t.block_bytes, k % t.block_elems / kRoundBlock);

@@ -49,7 +49,7 @@ void float_rows(const RowsArgs& a) noexcept {
       for (std::size_t i = 0; at + i < end; ++i) take(x[at + i], panel + i * kPanelRows * size);
     }
     for_each_index<columns>([&](auto c) __attribute__((always_inline)) {
-      fold_floats<Isa>(p[c()], k, end, K, a.state + c() * Isa::lanes);
+      fold_floats<Isa, false>(p[c()], Fold(k, end, K), a.state + c() * Isa::lanes);
     });
   }
 }

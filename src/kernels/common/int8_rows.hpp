@@ -92,7 +92,7 @@ void int8_rows(const RowsArgs& a) noexcept {
   typename Isa::F acc[columns];
   for (std::size_t c = 0; c < columns; ++c) acc[c] = Isa::zero();
   for (std::size_t k = 0; k < a.w->K; k += format.block_elems) {
-    if constexpr (format.block_elems == kActBlock) {
+    if constexpr (blocks_share_lines(T)) {
       prefetch_rows(first, stride, row_bytes, offset, format.block_bytes);
     }
     alignas(64) std::byte scales[panel_layout(T).block_bytes - codes_bytes(T)];
@@ -113,14 +113,14 @@ void int8_rows(const RowsArgs& a) noexcept {
         Sums sums;
         sums.add_up(
             four, stride, run, x, [&](std::size_t turn) __attribute__((always_inline)) {
-              if constexpr (format.block_elems != kActBlock) {
+              if constexpr (!blocks_share_lines(T)) {
                 // A row of the column's every so often, all of them once a block.
                 constexpr std::size_t turns = format.block_elems / Codec::run_elems * Codec::scales_per_32 * 4;
                 static_assert(turns % Isa::lanes == 0);
                 turn += run * Codec::scales_per_32 * 4;
                 if (turn % (turns / Isa::lanes) == 0) {
-                  prefetch_block<T>(first, stride, row_bytes, offset, c() * Isa::lanes + turn / (turns / Isa::lanes),
-                                    1);
+                  const std::size_t row = c() * Isa::lanes + turn / (turns / Isa::lanes);
+                  prefetch_block<T>(first + row * stride, stride, row_bytes, offset);
                 }
               }
             });

@@ -26,7 +26,7 @@ inline std::size_t row_extent(const WeightView& w) noexcept {
 }
 template <DType T>
 inline std::size_t row_stride(const WeightView& w) noexcept {
-  return w.row_stride != 0 ? w.row_stride : row_extent<T>(w);
+  return w.stride(row_extent<T>(w));
 }
 
 /// First byte of row r of the panel; not for bitnet_b158.

@@ -17,6 +17,10 @@ namespace {
   for (std::size_t r = 0; r < kPanelRows; ++r) std::memcpy(out + 2 * r, src + r * stride, 2);
 }
 
+// Prefetching. Blocks of less than a line are asked for a line at a time (prefetch_rows); longer ones whole, each row
+// when its block is read or in turn with the work on it (prefetch_block).
+constexpr bool blocks_share_lines(DType t) noexcept { return info(t).block_bytes < 64; }
+
 /// Asks for the line `ahead` bytes further in a row; past the end of the row that is the row of the next panel.
 [[gnu::always_inline]] inline void prefetch_in_row(const std::byte* row, std::size_t stride, std::size_t row_bytes,
                                                    std::size_t ahead) noexcept {
@@ -34,16 +38,14 @@ template <std::size_t Distance = 512>
   for (std::size_t r = 0; r < kPanelRows; ++r) prefetch_in_row(rows + r * stride, stride, row_bytes, offset + Distance);
 }
 
-/// The lines of the block 512 bytes after the one at `offset`, of some of the rows. (q4_k, q5_k, q6_k on AVX-512, of
-/// DRAM: 256 bytes 0.61, 0.57, 0.50; 512 0.86, 0.76, 0.56; 768 0.83, 0.71, 0.50.)
+/// The lines of the block 512 bytes after the one at `offset` of a row. (q4_k, q5_k, q6_k on AVX-512, of DRAM: 256
+/// bytes 0.61, 0.57, 0.50; 512 0.86, 0.76, 0.56; 768 0.83, 0.71, 0.50.)
 template <DType T>
-[[gnu::always_inline]] inline void prefetch_block(const std::byte* rows, std::size_t stride, std::size_t row_bytes,
-                                                  std::size_t offset, std::size_t first = 0,
-                                                  std::size_t count = kPanelRows) noexcept {
-  for (std::size_t r = first; r < first + count; ++r) {
-    for (std::size_t line = 0; line < info(T).block_bytes; line += 64) {
-      prefetch_in_row(rows + r * stride, stride, row_bytes, offset + 512 + line);
-    }
+[[gnu::always_inline]] inline void prefetch_block(const std::byte* row, std::size_t stride, std::size_t row_bytes,
+                                                  std::size_t offset) noexcept {
+  static_assert(!blocks_share_lines(T));
+  for (std::size_t line = 0; line < info(T).block_bytes; line += 64) {
+    prefetch_in_row(row, stride, row_bytes, offset + 512 + line);
   }
 }
 
@@ -84,10 +86,12 @@ void pack_blocks(const PackArgs& a) noexcept {
   const std::size_t row_bytes = row_extent<T>(*a.w);
   std::byte* out = a.out;
   for (std::size_t b = a.k0 / format.block_elems; b < a.k1 / format.block_elems; ++b) {
-    if constexpr (format.block_bytes < 64) {
+    if constexpr (blocks_share_lines(T)) {
       prefetch_rows(rows, stride, row_bytes, b * format.block_bytes, format.block_bytes);
     } else {
-      prefetch_block<T>(rows, stride, row_bytes, b * format.block_bytes);
+      for (std::size_t r = 0; r < kPanelRows; ++r) {
+        prefetch_block<T>(rows + r * stride, stride, row_bytes, b * format.block_bytes);
+      }
     }
     pack_block<Transposer, T>(rows + b * format.block_bytes, stride, out);
     out += panel_layout(T).block_bytes;

@@ -76,7 +76,7 @@ struct TokenParts {
 };
 
 /// A tile's kernel passes over its K range in steps. Each asks for its share of what the driver wants ahead, so that
-/// the requests spread over the whole call.
+/// the requests spread over the whole call: at its start with step(), or a little for each element with spread().
 struct AheadShare {
   const std::byte* next = nullptr;
   const std::byte* end = nullptr;
@@ -95,6 +95,19 @@ struct AheadShare {
   [[gnu::always_inline]] void step() noexcept {
     const std::byte* stop = next + std::min(per_step, static_cast<std::size_t>(end - next));
     for (; next < stop; next += 64) Isa::prefetch(next);
+  }
+
+  /// Of a step of `elems` elements, each asks for the line at `at` and moves that on by `by`.
+  struct Spread {
+    const std::byte* at;
+    std::size_t by;
+  };
+  /// `idle` is asked for where nothing is left to be.
+  Spread spread(std::size_t elems, const std::byte* idle) noexcept {
+    if (next == end) return {idle, 0};
+    const std::byte* from = next;
+    next += std::min(per_step, static_cast<std::size_t>(end - next));
+    return {from, per_step / elems};
   }
 };
 
