@@ -16,6 +16,7 @@ struct Arch {
   using Transposer = avx2::Transposer;
   using Quantiser = avx2::Quantiser;
   static constexpr std::size_t kFloatTokens = 6;
+  static constexpr std::size_t kFewTokens = 2;
   static constexpr std::size_t kInt8Columns = 2;
   static constexpr std::size_t kInt8Tokens = 2;
   static constexpr std::size_t kTernaryTokens = 4;

@@ -16,6 +16,7 @@ struct Arch {
   using Transposer = avx512::Transposer;
   using Quantiser = avx512::Quantiser;
   static constexpr std::size_t kFloatTokens = 12;
+  static constexpr std::size_t kFewTokens = 4;
   static constexpr std::size_t kInt8Columns = 2;
   static constexpr std::size_t kInt8Tokens = 1;
   static constexpr std::size_t kTernaryTokens = 8;

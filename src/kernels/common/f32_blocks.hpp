@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "kernels/codecs/codec.hpp"
@@ -15,32 +16,38 @@
 namespace nibblas {
 namespace {
 
-/// Elements 4G .. 4G + 3 of sub-block Sub join the columns' chains.
-template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C>
+/// Elements 4G .. 4G + 3 of sub-block Sub join the chains of the columns and tokens.
+template <class Isa, class Codec, std::size_t Sub, std::size_t G, std::size_t C, std::size_t T>
 [[gnu::always_inline]] inline void f32_block_word(const ColumnRef* col, std::size_t offset, auto run, const float* x,
-                                                  typename Isa::F (&chain)[C]) noexcept {
+                                                  typename Isa::F (&chain)[C][T]) noexcept {
   for (std::size_t c = 0; c < C; ++c) {
     typename Isa::F w[4];
     float_codes<Isa, Codec, Sub, G>(block_of<Isa, Codec::dtype>(col[c], offset), run, w);
-    if constexpr (G % (8 / Codec::scales_per_32) == 0) chain[c] = Isa::zero();
-    for (std::size_t i = 0; i < 4; ++i) chain[c] = Isa::fma(Isa::broadcast(x[4 * G + i]), w[i], chain[c]);
+    for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+      if constexpr (G % (8 / Codec::scales_per_32) == 0) chain[c][t] = Isa::zero();
+    });
+    for_each_index<4 * T>([&](auto j) __attribute__((always_inline)) {
+      constexpr std::size_t i = j / T;
+      constexpr std::size_t t = j % T;
+      chain[c][t] = Isa::fma(Isa::broadcast(x[(4 * G + i) * T + t]), w[i], chain[c][t]);
+    });
   }
 }
 
-/// One token, U times 32 elements from sub-block Sub on, C columns: codes become floats in registers and are used up at
+/// T tokens, U times 32 elements from sub-block Sub on, C columns: codes become floats in registers and are used up at
 /// once, a broadcast of x serves all columns. Each scale's sum is a chain of fmas that wait for each other, so several
-/// go on in turn: of the columns, the sub-blocks and, InTurn, of both scales of 32 elements.
-template <class Isa, class Codec, std::size_t Sub, std::size_t U, bool InTurn, std::size_t C>
+/// go on in turn: of the columns, the tokens, the sub-blocks and, InTurn, of both scales of 32 elements.
+template <class Isa, class Codec, std::size_t Sub, std::size_t U, bool InTurn, std::size_t C, std::size_t T>
 [[gnu::always_inline]] inline void f32_block_step(const ColumnRef* col, std::size_t offset, auto run,
                                                   const typename Codec::Unpacked* const* unpacked, const float* x,
-                                                  const float* sums, typename Isa::F* acc) noexcept {
+                                                  const float* sums, typename Isa::F (*acc)[T]) noexcept {
   constexpr std::size_t parts = Codec::scales_per_32;
-  typename Isa::F p[U][parts][C];
+  typename Isa::F p[U][parts][C][T];
   for_each_index<8>([&](auto i) __attribute__((always_inline)) {
     constexpr std::size_t part = InTurn ? i() % parts : i() * parts / 8;
     constexpr std::size_t g = InTurn ? part * 8 / parts + i() / parts : i();
     for_each_index<U>([&](auto u) __attribute__((always_inline)) {
-      f32_block_word<Isa, Codec, Sub + u(), g>(col, offset, run, x + u * kActBlock, p[u][part]);
+      f32_block_word<Isa, Codec, Sub + u(), g>(col, offset, run, x + u * kActBlock * T, p[u][part]);
     });
   });
   for_each_index<U>([&](auto u) __attribute__((always_inline)) {
@@ -48,27 +55,37 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t U, bool InTurn, s
       BlockScales<Isa> s;
       Codec::template scales<Sub + u()>(block_scales<Codec::dtype>(col[c], offset), *unpacked[c], run, col[c].column,
                                         s);
-      for (std::size_t part = 0; part < parts; ++part) acc[c] = Isa::fma(s.scale[part], p[u][part][c], acc[c]);
-      if constexpr (Codec::has_min) acc[c] = Isa::fnma(s.min, Isa::broadcast(sums[u]), acc[c]);
+      for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+        for (std::size_t part = 0; part < parts; ++part) {
+          acc[c][t] = Isa::fma(s.scale[part], p[u][part][c][t], acc[c][t]);
+        }
+        if constexpr (Codec::has_min) acc[c][t] = Isa::fnma(s.min, Isa::broadcast(sums[u * T + t]), acc[c][t]);
+      });
     }
   });
 }
 
-/// One token: C columns stream side by side.
-template <class Isa, class Codec, std::size_t C>
-void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+/// T of at most Few tokens: C columns stream side by side.
+template <class Isa, class Codec, std::size_t Few, std::size_t T, std::size_t C>
+void f32_block_few(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   constexpr PanelLayout layout = panel_layout(Codec::dtype);
   // Four chains at once: of four columns (of formats in blocks of 32, eight: no faster from L2, but 5 % from memory),
   // or of two columns and 2 sub-blocks (on AVX-512 from memory q5_k 20 GB/s against 17 with one, q6_k 22 against 17).
-  constexpr std::size_t together = std::min<std::size_t>(C, Codec::run_elems == kActBlock ? 8 : 4);
+  // More tokens are chains of their own, as many as the registers hold.
+  constexpr std::size_t chains = Codec::run_elems == kActBlock ? 8 : 4;
+  constexpr std::size_t together = std::min(C, T == 1 ? chains : std::bit_floor(4 * Few / T));
   static_assert(C % together == 0);
-  constexpr bool few = together < 4;
+  constexpr bool few = together * T < 4;
   constexpr std::size_t U = few && Codec::run_elems > kActBlock ? 2 : 1;
   const auto* x = reinterpret_cast<const float*>(a.x);
-  const float* sums = x + a.K + a.k0 / kActBlock;
-  x += a.k0;
-  typename Isa::F acc[C];
-  for (std::size_t c = 0; c < C; ++c) acc[c] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state);
+  const float* sums = x + (a.K + a.k0 / kActBlock) * T;
+  x += a.k0 * T;
+  typename Isa::F acc[C][T];
+  for (std::size_t c = 0; c < C; ++c) {
+    for (std::size_t t = 0; t < T; ++t) {
+      acc[c][t] = a.k0 == 0 ? Isa::zero() : Isa::load(col[c].state + t * kPanelRows);
+    }
+  }
   UnpackedScales<Isa, Codec, C> scales;
   std::size_t offset = 0;
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
@@ -78,15 +95,23 @@ void f32_block_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
       if constexpr (sub() % U == 0) {
 #pragma GCC unroll 1
         for (std::size_t c = 0; c < C; c += together) {
-          f32_block_step<Isa, Codec, sub(), U, few, together>(col + c, offset, run, scales.of + c, x, sums, acc + c);
+          f32_block_step<Isa, Codec, sub(), U, few, together, T>(col + c, offset, run, scales.of + c, x, sums, acc + c);
         }
-        x += U * kActBlock;
-        sums += U;
+        x += U * kActBlock * T;
+        sums += U * T;
         forget_loads();
       }
     });
   }
-  for (std::size_t c = 0; c < C; ++c) Isa::store(col[c].state, acc[c]);
+  for (std::size_t c = 0; c < C; ++c) {
+    for (std::size_t t = 0; t < T; ++t) Isa::store(col[c].state + t * kPanelRows, acc[c][t]);
+  }
+}
+
+template <class Isa, class Codec, std::size_t Few, std::size_t Wide, std::size_t T>
+void f32_block_few_tile(const TileArgs& a) noexcept {
+  walk_columns<Isa, Wide, 2>(
+      a, 1, [&](const auto& col, Pass) __attribute__((always_inline)) { f32_block_few<Isa, Codec, Few, T>(a, col); });
 }
 
 /// 32 elements of C columns as floats: decoded once, used for every token of the tile.
@@ -187,13 +212,16 @@ void f32_block_many(const TileArgs& a, const ColumnRef (&col)[C], AheadShare ahe
   }
 }
 
-/// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
-template <class Isa, class Codec, std::size_t MaxT, std::size_t Wide>
+/// The tile function: Wide columns for up to Few tokens, whose codes are used as they become floats; for more, two
+/// columns x at most MaxT tokens, for which the floats of 32 elements are kept.
+template <class Isa, class Codec, std::size_t MaxT, std::size_t Wide, std::size_t Few>
 void f32_block_tile(const TileArgs& a) noexcept {
-  for_columns<Isa, 2, Wide>(
-      a, 1, [&](const auto& col) __attribute__((always_inline)) { f32_block_one<Isa, Codec>(a, col); },
-      [&](const auto& col, Pass pass)
-          __attribute__((always_inline)) { f32_block_many<Isa, Codec, MaxT>(a, col, AheadShare(a, pass, kActBlock)); });
+  static constexpr auto few = by_tokens<Few>([](auto t) { return &f32_block_few_tile<Isa, Codec, Few, Wide, t()>; });
+  if (a.tokens <= Few) return few[a.tokens - 1](a);
+  walk_columns<Isa, 2, 1>(
+      a, 1, [&](const auto& col, Pass pass) __attribute__((always_inline)) {
+        f32_block_many<Isa, Codec, MaxT>(a, col, AheadShare(a, pass, kActBlock));
+      });
 }
 
 }  // namespace

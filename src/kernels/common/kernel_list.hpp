@@ -28,6 +28,7 @@
 //   name                    of the provider
 //   Isa, Transposer, Quantiser
 //   kFloatTokens            tokens whose float sums, times two columns, fill the registers
+//   kFewTokens              tokens of a block format in f32 for which decoding into memory does not pay (measured)
 //   kInt8Columns, kInt8Tokens   columns x tokens that share the loads of codes and activations in an int8 tile
 //   kTernaryTokens          tokens whose sums, in a ternary tile of two columns, fill the registers
 
@@ -84,9 +85,11 @@ template <class Arch, template <class> class Codec>
 constexpr Kernel f32_block_kernel() {
   using C = Codec<typename Arch::Isa>;
   constexpr KernelFamily family = info(C::dtype).block_elems == 256 ? kBlock256F32 : kBlock32F32;
+  // Codes of 5 and 6 bits need registers of their own.
+  constexpr std::size_t few = C::max_code > 15 && Arch::kFewTokens > 1 ? Arch::kFewTokens - 1 : Arch::kFewTokens;
   return tiled_kernel(kKernelName<Arch, C::dtype, Compute::f32>.data(), C::dtype, family,
                       prepare_f32_simd<typename Arch::Transposer>, pack_blocks<typename Arch::Transposer, C::dtype>,
-                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, kWideColumns<Arch, C::dtype>>,
+                      f32_block_tile<typename Arch::Isa, C, Arch::kFloatTokens, kWideColumns<Arch, C::dtype>, few>,
                       streams_of(C::dtype));
 }
 

@@ -21,15 +21,12 @@ struct Pass {
   std::size_t count;
 };
 
-/// All columns of the tile. For a single token one(col), for Wide columns at a time, which are distant panels that
-/// memory streams side by side; else many(col, pass), for C that share each broadcast of x. What remains comes in
-/// narrower sets.
-template <class Isa, std::size_t C, std::size_t Wide, class One, class Many>
-[[gnu::always_inline]] inline void for_columns(const TileArgs& a, std::size_t state_floats, One one,
-                                               Many many) noexcept {
+/// visit(col, pass) for all columns of the tile, C at a time; what remains comes Less at a time and then one by one.
+template <class Isa, std::size_t C, std::size_t Less, class Visit>
+[[gnu::always_inline]] inline void walk_columns(const TileArgs& a, std::size_t state_floats, Visit visit) noexcept {
   const std::size_t columns = a.n_panels * (kPanelRows / Isa::lanes);
   std::size_t c = 0;
-  const auto walk = [&](auto width, auto visit) __attribute__((always_inline)) {
+  const auto walk = [&](auto width) __attribute__((always_inline)) {
     constexpr std::size_t n = width();
     for (; c + n <= columns; c += n) {
       ColumnRef col[n];
@@ -37,14 +34,21 @@ template <class Isa, std::size_t C, std::size_t Wide, class One, class Many>
       visit(col, Pass{c / n, (columns + n - 1) / n});
     }
   };
-  const auto single = [&](const auto& col, Pass) __attribute__((always_inline)) { one(col); };
+  walk(std::integral_constant<std::size_t, C>{});
+  if constexpr (1 < Less && Less < C) walk(std::integral_constant<std::size_t, Less>{});
+  if constexpr (1 < C) walk(std::integral_constant<std::size_t, 1>{});
+}
+
+/// All columns of the tile. For a single token one(col), for Wide columns at a time, which are distant panels that
+/// memory streams side by side; else many(col, pass), for C that share each broadcast of x.
+template <class Isa, std::size_t C, std::size_t Wide, class One, class Many>
+[[gnu::always_inline]] inline void for_columns(const TileArgs& a, std::size_t state_floats, One one,
+                                               Many many) noexcept {
   if (a.tokens == 1) {
-    walk(std::integral_constant<std::size_t, Wide>{}, single);
-    if constexpr (C < Wide) walk(std::integral_constant<std::size_t, C>{}, single);
-    if constexpr (C > 1) walk(std::integral_constant<std::size_t, 1>{}, single);
+    walk_columns<Isa, Wide, C>(
+        a, state_floats, [&](const auto& col, Pass) __attribute__((always_inline)) { one(col); });
   } else {
-    walk(std::integral_constant<std::size_t, C>{}, many);
-    if constexpr (C > 1) walk(std::integral_constant<std::size_t, 1>{}, many);
+    walk_columns<Isa, C, 1>(a, state_floats, many);
   }
 }
 

@@ -13,6 +13,7 @@ struct Arch {
   using Transposer = neon::Transposer;
   using Quantiser = neon::Quantiser;
   static constexpr std::size_t kFloatTokens = 8;
+  static constexpr std::size_t kFewTokens = 1;
   static constexpr std::size_t kInt8Columns = 1;
   static constexpr std::size_t kInt8Tokens = 4;
 };

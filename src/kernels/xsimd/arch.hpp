@@ -17,6 +17,7 @@ struct Arch {
   using Transposer = xsimd_kernels::Transposer<typename Target::Narrow>;
   using Quantiser = xsimd_kernels::Quantiser<Target>;
   static constexpr std::size_t kFloatTokens = Target::registers == 32 ? 12 : 6;
+  static constexpr std::size_t kFewTokens = Isa::lanes == 16 ? 4 : Isa::lanes == 8 ? 2 : 1;
   static constexpr std::size_t kInt8Columns = 2;
   static constexpr std::size_t kInt8Tokens = 1;
   static constexpr std::size_t kTernaryTokens = Target::registers == 32 ? 8 : 4;
