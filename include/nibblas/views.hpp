@@ -45,7 +45,9 @@ struct WeightView {
   std::size_t row_stride = 0;  ///< bytes from row to row; 0 = rows follow each other
 
   /// Bytes from row to row, where a row of K elements takes `row_bytes`.
-  constexpr std::size_t stride(std::size_t row_bytes) const noexcept { return row_stride != 0 ? row_stride : row_bytes; }
+  constexpr std::size_t stride(std::size_t row_bytes) const noexcept {
+    return row_stride != 0 ? row_stride : row_bytes;
+  }
 };
 
 }  // namespace nibblas

@@ -214,7 +214,7 @@ struct TernaryInCache {
   }
 };
 
-// ---- one token: the codes meet x in registers ----
+// ---- one token or a few: the codes meet x in registers ----
 
 /// An Isa that finds one of 16 floats in one instruction turns a pair of x into the 16 values that t can take, and a
 /// pair of codes into an index. Else t is computed for each row.
@@ -247,10 +247,10 @@ struct PairIndex {
 alignas(64) inline constexpr float kPairFirst[16] = {-1, 0, 1, 2, -1, 0, 1, 2, -1, 0, 1, 2, -1, 0, 1, 2};
 alignas(64) inline constexpr float kPairSecond[16] = {-1, -1, -1, -1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2};
 
-/// p[0][c] takes up the 8 pairs of one word of each column.
-template <class Isa, std::size_t C>
-[[gnu::always_inline]] inline void add_word_of_one(const typename Isa::I (&word)[C], const float* x,
-                                                   typename Isa::F (&p)[1][C]) noexcept {
+/// p[t][c] takes up the 8 pairs of one word of each column. x[K][T].
+template <class Isa, std::size_t C, std::size_t T>
+[[gnu::always_inline]] inline void add_word_of_few(const typename Isa::I (&word)[C], const float* x,
+                                                   typename Isa::F (&p)[T][C]) noexcept {
   if constexpr (HasLookup16<Isa>) {
     PairIndex<Isa> index[C];
     for (std::size_t c = 0; c < C; ++c) index[c].set(word[c]);
@@ -258,16 +258,22 @@ template <class Isa, std::size_t C>
     const auto second = Isa::load(kPairSecond);
     const auto one = Isa::broadcast(1.0f);  // every other sum by the pipes that multiply, which have less to do: 5 %
     for_each_index<8>([&](auto pair) __attribute__((always_inline)) {
-      const auto x0 = Isa::broadcast(x[2 * pair()]);
-      const auto x1 = Isa::broadcast(x[2 * pair() + 1]);
-      const auto table = Isa::fma(x1, second, Isa::mul(x0, first));
+      typename Isa::F table[T];
+      for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+        const auto x0 = Isa::broadcast(x[2 * pair() * T + t()]);
+        const auto x1 = Isa::broadcast(x[(2 * pair() + 1) * T + t()]);
+        table[t()] = Isa::fma(x1, second, Isa::mul(x0, first));
+      });
       for (std::size_t c = 0; c < C; ++c) {
-        const auto t = Isa::lookup16(table, index[c].template get<pair()>());
-        if constexpr (pair() % 2 == 0) {
-          p[0][c] = Isa::add(p[0][c], t);
-        } else {
-          p[0][c] = Isa::fma(t, one, p[0][c]);
-        }
+        const auto at = index[c].template get<pair()>();
+        for_each_index<T>([&](auto t) __attribute__((always_inline)) {
+          const auto sum = Isa::lookup16(table[t()], at);
+          if constexpr (pair() % 2 == 0) {
+            p[t()][c] = Isa::add(p[t()][c], sum);
+          } else {
+            p[t()][c] = Isa::fma(sum, one, p[t()][c]);
+          }
+        });
       }
     });
   } else {
@@ -278,47 +284,66 @@ template <class Isa, std::size_t C>
         c0[c] = ternary_element<Isa, 2 * pair()>(word[c]);
         c1[c] = ternary_element<Isa, 2 * pair() + 1>(word[c]);
       }
-      add_pair<Isa>(x + 2 * pair(), 1, c0, c1, p);
+      add_pair<Isa>(x + 2 * pair() * T, T, c0, c1, p);
     });
   }
 }
 
-template <class Isa, DType W, std::size_t C>
-[[gnu::always_inline]] inline void ternary_f32_one(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
+template <class Isa, DType W, std::size_t T, std::size_t C>
+[[gnu::always_inline]] inline void ternary_f32_few(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   const auto* x = reinterpret_cast<const float*>(a.x);
-  alignas(64) float q[C][Isa::lanes];
+  alignas(64) float q[T][C][Isa::lanes];
   for (std::size_t k = a.k0; k < a.k1; k += kTernaryGroup) {
     const std::size_t n = a.k1 - k < kTernaryGroup ? a.k1 - k : kTernaryGroup;
-    typename Isa::F p[1][C];
+    typename Isa::F p[T][C];
     clear<Isa>(p);
     std::size_t i = 0;
     for (; i + kTernaryWordElems <= n; i += kTernaryWordElems) {
       typename Isa::I word[C];
       for (std::size_t c = 0; c < C; ++c) word[c] = ternary_word<Isa, W>(a, col[c], k + i);
-      add_word_of_one<Isa>(word, x + k + i, p);
+      add_word_of_few<Isa>(word, x + (k + i) * T, p);
     }
     if (i < n) {
       TernaryFloats<Isa, C> rest;
       rest.template decode<W>(a, col, k + i, n - i);
-      rest.add_to(p, x + k + i, 1, n - i);
+      rest.add_to(p, x + (k + i) * T, T, n - i);
     }
-    for (std::size_t c = 0; c < C; ++c) fold_group<Isa, W>(a, col[c], k + n, 0, p[0][c], q[c]);
+    for_each_index<T * C>([&](auto j) __attribute__((always_inline)) {
+      constexpr std::size_t t = j() / C;
+      constexpr std::size_t c = j() % C;
+      fold_group<Isa, W>(a, col[c], k + n, t, p[t][c], q[t][c]);
+    });
   }
 }
 
-/// The tile function: two columns x at most MaxT tokens, or Wide columns for a single token.
+template <class Isa, DType W, std::size_t Wide, std::size_t T>
+void ternary_f32_few_tile(const TileArgs& a) noexcept {
+  walk_columns<Isa, Wide, 2>(
+      a, ternary_state_floats(W), [&](const auto& col, Pass) __attribute__((always_inline)) {
+        ternary_f32_few<Isa, W, T>(a, col);
+      });
+}
+
+/// Tokens that share the indices of a pair table's entries (measured: docs/performance.md).
+template <class Isa>
+constexpr std::size_t kFewTernaryTokens = HasLookup16<Isa> ? 4 : 1;
+
+/// The tile function: Wide columns for a few tokens, or two columns x at most MaxT tokens.
 template <class Isa, DType W, std::size_t MaxT, std::size_t Wide>
 void ternary_f32_tile(const TileArgs& a) noexcept {
-  for_columns<Isa, 2, Wide>(
-      a,
-      ternary_state_floats(W), [&](const auto& col) __attribute__((always_inline)) { ternary_f32_one<Isa, W>(a, col); },
-      [&](const auto& col, Pass) {
-        if constexpr (MaxT >= 8) {
-          for_token_parts<TernaryInRegisters<Isa, W>::template Block, kWidth<decltype(col)>, MaxT>(a, a.tokens, col);
-        } else {
-          TernaryInCache<Isa, W>::template columns<MaxT>(a, col);
-        }
-      });
+  constexpr std::size_t few = kFewTernaryTokens<Isa>;
+  static constexpr auto of_few = by_tokens<few>([](auto t) { return &ternary_f32_few_tile<Isa, W, Wide, t()>; });
+  if (a.tokens <= few) {
+    of_few[a.tokens - 1](a);
+  } else {
+    walk_columns<Isa, 2, 1>(a, ternary_state_floats(W), [&](const auto& col, Pass) {
+      if constexpr (MaxT >= 8) {
+        for_token_parts<TernaryInRegisters<Isa, W>::template Block, kWidth<decltype(col)>, MaxT>(a, a.tokens, col);
+      } else {
+        TernaryInCache<Isa, W>::template columns<MaxT>(a, col);
+      }
+    });
+  }
   if constexpr (has_tail_scale(W)) {
     if (a.k1 == a.K) scale_rows<Isa>(a, ternary_state_floats(W));
   }
