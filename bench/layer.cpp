@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "limits/probe.hpp"
 #include "support/fill.hpp"
 #include "support/oracle.hpp"
 #include "timing.hpp"
@@ -139,34 +140,35 @@ Status LayerRunner::verify_silu() const {
   return {};
 }
 
-LayerResult LayerRunner::run(const LayerCase& c, const Kernel& kernel, double limit_gops, double limit_gbs) {
-  LayerResult out;
-  out.spec = c;
-  out.kernel = kernel.name;
-  Context& context = engines_(c.threads);
-  Status s = prepare_case(c, context);
-  if (s.ok()) s = run_block(c, 0, context);
-  if (s.ok()) s = verify(c, out);
-  if (!s) {
-    out.why_not = s.message();
-    return out;
-  }
+/// The block and the limits in turn, a machine's speed changing within seconds.
+Status LayerRunner::time(const LayerCase& c, const Kernel& kernel, const Limits& limits, Context& context,
+                         LayerResult& out) {
+  const LimitProbe probe(limits, kernel.needs, compute_,
+                         context.executor != nullptr ? *context.executor : serial_executor());
   prepare_seconds_ = 0;
   silu_seconds_ = 0;
   double total = 0;
-  weights_.flush_if_needed();
-  const Result<Timing> t = time_in_turn(weights_.copies(), options_.seconds, [&](std::size_t copy) {
-    const Clock::time_point start = Clock::now();
-    Status run = run_block(c, copy, context);
-    total += seconds_since(start);
-    return run;
-  });
-  if (!t) {
-    out.why_not = t.status().message();
-    return out;
+  std::vector<Timed> ways{[&](std::size_t copy) {
+                            const Clock::time_point start = Clock::now();
+                            Status run = run_block(c, copy, context);
+                            total += seconds_since(start);
+                            return run;
+                          },
+                          [&](std::size_t) {
+                            probe.compute();
+                            return Status{};
+                          }};
+  if (!options_.hot) {
+    ways.emplace_back([&](std::size_t copy) {
+      probe.read(weights_.packed(copy, 0).bytes());
+      return Status{};
+    });
   }
-  out.seconds = t->seconds;
-  out.repetitions = t->repetitions;
+  weights_.flush_if_needed();
+  const Result<std::vector<Timing>> t = time_alternately(weights_.copies(), options_.seconds, ways);
+  if (!t) return t.status();
+  out.seconds = t->front().seconds;
+  out.repetitions = t->front().repetitions;
   out.prepare_share = prepare_seconds_ / total;
   out.silu_share = silu_seconds_ / total;
   double operations = 0;
@@ -175,7 +177,24 @@ LayerResult LayerRunner::run(const LayerCase& c, const Kernel& kernel, double li
     operations += 2.0 * static_cast<double>(c.M) * static_cast<double>(m.N) * static_cast<double>(m.K);
     bytes += weight_bytes(c.dtype, m.N, m.K, true);
   }
-  out.speed = {operations / out.seconds * 1e-9, bytes / out.seconds * 1e-9, limit_gops, limit_gbs};
+  const double peak = probe.operations() / (*t)[1].seconds * 1e-9;
+  const double bandwidth = options_.hot
+                               ? limits.dram_gbs
+                               : static_cast<double>(weights_.packed(0, 0).bytes().size()) / t->back().seconds * 1e-9;
+  out.speed = {operations / out.seconds * 1e-9, bytes / out.seconds * 1e-9, peak, bandwidth};
+  return {};
+}
+
+LayerResult LayerRunner::run(const LayerCase& c, const Kernel& kernel, const Limits& limits) {
+  LayerResult out;
+  out.spec = c;
+  out.kernel = kernel.name;
+  Context& context = engines_(c.threads);
+  Status s = prepare_case(c, context);
+  if (s.ok()) s = run_block(c, 0, context);
+  if (s.ok()) s = verify(c, out);
+  if (s.ok()) s = time(c, kernel, limits, context, out);
+  out.why_not = s.message();
   return out;
 }
 

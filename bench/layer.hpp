@@ -7,6 +7,7 @@
 
 #include "copies.hpp"
 #include "engines.hpp"
+#include "limits/limits.hpp"
 #include "metrics.hpp"
 #include "nibblas/packed.hpp"
 #include "options.hpp"
@@ -69,8 +70,8 @@ struct LayerResult {
 class LayerRunner {
  public:
   LayerRunner(const LayerOptions& options, KernelRegistry& registry) : options_(options), engines_(registry) {}
-  /// `kernel` chosen for the format's default compute.
-  LayerResult run(const LayerCase& c, const Kernel& kernel, double limit_gops, double limit_gbs);
+  /// `kernel` chosen for the format's default compute, `limits` those of c.threads.
+  LayerResult run(const LayerCase& c, const Kernel& kernel, const Limits& limits);
 
  private:
   Status prepare_case(const LayerCase& c, Context& context);
@@ -81,6 +82,7 @@ class LayerRunner {
   Status prepare_timed(ConstMatrixView x, Activations& out, Context& context);
   Status verify(const LayerCase& c, LayerResult& out) const;
   Status verify_silu() const;
+  Status time(const LayerCase& c, const Kernel& kernel, const Limits& limits, Context& context, LayerResult& out);
 
   const LayerOptions& options_;
   Engines engines_;

@@ -102,9 +102,8 @@ int layer_command(const LayerOptions& options, KernelRegistry& shared) {
     for (std::size_t i = 0; i < kernels->size(); ++i) {
       for (const Limits& l : *limits) {
         const Kernel& kernel = *(*kernels)[i];
-        const double peak = limit_gops(l, kernel.needs, kernel.key.compute);
         for (const std::size_t M : options.m) {
-          const LayerResult r = runner.run({block, options.weights[i], M, l.threads}, kernel, peak, l.dram_gbs);
+          const LayerResult r = runner.run({block, options.weights[i], M, l.threads}, kernel, l);
           print(r);
           (r.why_not.empty() ? timed : failed).push_back(layer_json(r));
         }
