@@ -35,6 +35,12 @@ const Kernel& kernel_of(const KernelRegistry& registry, DType t) {
   return *registry.select(request);
 }
 
+/// Of this machine with that many threads, 1 or 2.
+const Limits& limits_of(std::size_t threads) {
+  static const std::vector<Limits> measured = measure_limits(host_cpu(), {1, 2}).value();
+  return measured[threads - 1];
+}
+
 TEST(Layer, MatricesOfAGroupedQueryLayer) {
   const LayerOptions o = small_layer();
   const auto ffn = matrices_of(LayerBlock::swiglu, o);
@@ -59,7 +65,7 @@ TEST(Layer, TimesAndVerifiesBothBlocks) {
     for (const DType t : {DType::f32, DType::q8_0, DType::tq2_0}) {
       for (const std::size_t threads : {1u, 2u}) {
         for (const std::size_t M : {1u, 20u}) {
-          const LayerResult r = runner.run({block, t, M, threads}, kernel_of(registry, t), 1000, 10);
+          const LayerResult r = runner.run({block, t, M, threads}, kernel_of(registry, t), limits_of(threads));
           ASSERT_EQ(r.why_not, "") << r.spec.name();
           EXPECT_GT(r.seconds, 0);
           EXPECT_GT(r.prepare_share, 0);
@@ -68,6 +74,8 @@ TEST(Layer, TimesAndVerifiesBothBlocks) {
           EXPECT_GT(r.rel_l2, 0);
           const double operations = 2.0 * static_cast<double>(M) * (block == LayerBlock::swiglu ? 3 * 512 : 768) * 256;
           EXPECT_NEAR(r.speed.gops * r.seconds * 1e9, operations, 1e-6 * operations);
+          EXPECT_GT(r.speed.limit_gops, 0);
+          EXPECT_EQ(r.speed.limit_gbs, limits_of(threads).dram_gbs) << "hot";
         }
       }
     }
@@ -122,7 +130,7 @@ TEST(Layer, AWrongProductFails) {
   for (const LayerBlock block : {LayerBlock::swiglu, LayerBlock::projections}) {
     LayerRunner runner(options, registry);
     tiles_until_wrong = 0;
-    const LayerResult r = runner.run({block, DType::f32, 1, 1}, kernel, 1, 1);
+    const LayerResult r = runner.run({block, DType::f32, 1, 1}, kernel, limits_of(1));
     EXPECT_NE(r.why_not.find("verification failed: "), std::string::npos) << r.why_not;
     EXPECT_NE(r.why_not.find("[0][0]"), std::string::npos) << r.why_not;
     EXPECT_EQ(r.seconds, 0);
