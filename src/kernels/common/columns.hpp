@@ -80,11 +80,11 @@ void fill_columns(const TileArgs& a, std::size_t first, std::size_t state_floats
 }
 
 // Weights come from memory faster than few tokens use them, so every kernel asks for what lies ahead. Where it is in L2
-// already, that costs a fiftieth of the work. A quantised panel: 2.3 to 6.9 KB ahead. Formats in blocks of 32: 1 KB was
-// 20 % slower at M = 1, 9 KB up to 10 % slower. Formats in super-blocks take their scales from the end of the block:
-// with one block instead of two, M = 4 was 15 to 25 % slower.
+// already, that costs a fiftieth of the work. Formats in blocks of 32: 2.2 KB ahead (M = 1, q8_0 with 4.3 KB: 4 %
+// slower on AVX-512, a tenth on AVX2; 1 KB 20 %, 9 KB up to 10 % slower). Formats in super-blocks, 4.6 to 6.9 KB ahead,
+// take their scales from the end of the block: with one block instead of two, M = 4 was 15 to 25 % slower.
 constexpr std::size_t prefetch_elems(const PanelLayout& layout) noexcept {
-  return layout.block_elems == 256 ? 512 : 256;
+  return layout.block_elems == 256 ? 512 : 2304 / layout.block_bytes * layout.block_elems;
 }
 inline constexpr std::size_t kPrefetchAhead = 2048;  // bytes, of float panels
 
