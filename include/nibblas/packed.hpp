@@ -32,7 +32,8 @@ class NIBBLAS_API PackedWeights {
   }
   void swap(PackedWeights& other) noexcept;
 
-  /// Panels of w, made on the context's executor. A kernel of options.provider with a layout of its own packs in that.
+  /// Panels of w, made on the context's executor. If the kernel that a product would get has a layout of its own, which
+  /// only providers from outside have, in that: it alone reads them, on rows of X, not on prepared activations.
   static Result<PackedWeights> pack(const WeightView& w, Context& context, const MatmulOptions& options) noexcept;
   static Result<PackedWeights> pack(const WeightView& w, Context& context) noexcept;
   /// A saved image; `image` stays the caller's, must outlive the result and be 64-byte aligned. Checks the header and
