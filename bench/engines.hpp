@@ -28,6 +28,8 @@ class Engines {
   std::map<std::size_t, Engine> engines_;
 };
 
+inline Executor& executor_of(const Context& c) { return c.executor != nullptr ? *c.executor : serial_executor(); }
+
 /// A dense matrix, 64-byte aligned, whose memory only grows.
 class FloatMatrix {
  public:

@@ -86,8 +86,7 @@ Status LayerRunner::run_swiglu(std::size_t copy, Context& context) {
     if (Status s = product(copy, gate_or_up, x_prepared_, context); !s) return s;
   }
   const Clock::time_point start = Clock::now();
-  silu_times(y_[0].view(), y_[1].view(), middle_.view(),
-             context.executor != nullptr ? *context.executor : serial_executor());
+  silu_times(y_[0].view(), y_[1].view(), middle_.view(), executor_of(context));
   silu_seconds_ += seconds_since(start);
   if (Status s = prepare_timed(middle_.view(), middle_prepared_, context); !s) return s;
   return product(copy, 2, middle_prepared_, context);
@@ -143,32 +142,25 @@ Status LayerRunner::verify_silu() const {
 /// The block and the limits in turn, a machine's speed changing within seconds.
 Status LayerRunner::time(const LayerCase& c, const Kernel& kernel, const Limits& limits, Context& context,
                          LayerResult& out) {
-  const LimitProbe probe(limits, kernel.needs, compute_,
-                         context.executor != nullptr ? *context.executor : serial_executor());
+  const LimitProbe probe(limits, kernel.needs, compute_, executor_of(context));
   prepare_seconds_ = 0;
   silu_seconds_ = 0;
   double total = 0;
-  std::vector<Timed> ways{[&](std::size_t copy) {
-                            const Clock::time_point start = Clock::now();
-                            Status run = run_block(c, copy, context);
-                            total += seconds_since(start);
-                            return run;
-                          },
-                          [&](std::size_t) {
-                            probe.compute();
-                            return Status{};
-                          }};
-  if (!options_.hot) {
-    ways.emplace_back([&](std::size_t copy) {
-      probe.read(weights_.packed(copy, 0).bytes());
-      return Status{};
-    });
-  }
+  std::function<std::span<const std::byte>(std::size_t)> bytes_of;
+  if (!options_.hot) bytes_of = [&](std::size_t copy) { return weights_.packed(copy, 0).bytes(); };
   weights_.flush_if_needed();
-  const Result<std::vector<Timing>> t = time_alternately(weights_.copies(), options_.seconds, ways);
+  const Result<TimingBesideLimits> t = probe.time(
+      weights_.copies(), options_.seconds,
+      [&](std::size_t copy) {
+        const Clock::time_point start = Clock::now();
+        Status run = run_block(c, copy, context);
+        total += seconds_since(start);
+        return run;
+      },
+      bytes_of);
   if (!t) return t.status();
-  out.seconds = t->front().seconds;
-  out.repetitions = t->front().repetitions;
+  out.seconds = t->timing.seconds;
+  out.repetitions = t->timing.repetitions;
   out.prepare_share = prepare_seconds_ / total;
   out.silu_share = silu_seconds_ / total;
   double operations = 0;
@@ -177,11 +169,7 @@ Status LayerRunner::time(const LayerCase& c, const Kernel& kernel, const Limits&
     operations += 2.0 * static_cast<double>(c.M) * static_cast<double>(m.N) * static_cast<double>(m.K);
     bytes += weight_bytes(c.dtype, m.N, m.K, true);
   }
-  const double peak = probe.operations() / (*t)[1].seconds * 1e-9;
-  const double bandwidth = options_.hot
-                               ? limits.dram_gbs
-                               : static_cast<double>(weights_.packed(0, 0).bytes().size()) / t->back().seconds * 1e-9;
-  out.speed = {operations / out.seconds * 1e-9, bytes / out.seconds * 1e-9, peak, bandwidth};
+  out.speed = {operations / out.seconds * 1e-9, bytes / out.seconds * 1e-9, t->gops, t->gbs};
   return {};
 }
 

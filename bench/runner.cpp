@@ -79,31 +79,19 @@ Status Runner::verify(const Case& c, Context& context, CaseResult& out) {
 Status Runner::time(const Case& c, Context& context, CaseResult& out) {
   const MatmulOptions options = matmul_options(c.compute, c.forced_provider);
   const Limits& limits = *std::ranges::find_if(limits_, [&](const Limits& l) { return l.threads == c.threads; });
-  const LimitProbe probe(limits, c.kernel->needs, c.compute,
-                         context.executor != nullptr ? *context.executor : serial_executor());
-  std::vector<Timed> ways{
-      [&](std::size_t copy) { return bank_.multiply(copy, x_.view(), y_.view(), context, options); },
-      [&](std::size_t) {
-        probe.compute();
-        return Status{};
-      }};
-  if (!c.hot) {
-    ways.emplace_back([&](std::size_t copy) {
-      probe.read(bank_.bytes(copy));
-      return Status{};
-    });
-  }
+  const LimitProbe probe(limits, c.kernel->needs, c.compute, executor_of(context));
+  std::function<std::span<const std::byte>(std::size_t)> bytes_of;
+  if (!c.hot) bytes_of = [&](std::size_t copy) { return bank_.bytes(copy); };
   bank_.flush_if_needed();
-  const Result<std::vector<Timing>> t = time_alternately(bank_.copies(), options_.seconds, ways);
+  const Result<TimingBesideLimits> t = probe.time(
+      bank_.copies(), options_.seconds,
+      [&](std::size_t copy) { return bank_.multiply(copy, x_.view(), y_.view(), context, options); }, bytes_of);
   if (!t) return t.status();
-  out.repetitions = t->front().repetitions;
-  out.seconds = t->front().seconds;
-  const double peak = probe.operations() / (*t)[1].seconds * 1e-9;
-  const double bandwidth =
-      c.hot ? limits.dram_gbs : static_cast<double>(bank_.bytes(0).size()) / t->back().seconds * 1e-9;
+  out.repetitions = t->timing.repetitions;
+  out.seconds = t->timing.seconds;
   out.limit_isa = probe.isa();
   out.speed = speed(c.M, c.source->N, c.source->K, weight_bytes(c.source->dtype, c.source->N, c.source->K, c.packed),
-                    out.seconds, peak, bandwidth);
+                    out.seconds, t->gops, t->gbs);
   return {};
 }
 

@@ -58,4 +58,23 @@ void LimitProbe::compute() const {
   });
 }
 
+Result<TimingBesideLimits> LimitProbe::time(
+    std::size_t copies, double budget, const Timed& once,
+    const std::function<std::span<const std::byte>(std::size_t copy)>& bytes) const {
+  std::vector<Timed> ways{once, [&](std::size_t) {
+                            compute();
+                            return Status{};
+                          }};
+  if (bytes) {
+    ways.emplace_back([&](std::size_t copy) {
+      read(bytes(copy));
+      return Status{};
+    });
+  }
+  const Result<std::vector<Timing>> t = time_alternately(copies, budget, ways);
+  if (!t) return t.status();
+  const double gbs = bytes ? static_cast<double>(bytes(0).size()) / t->back().seconds * 1e-9 : limits_.dram_gbs;
+  return TimingBesideLimits{t->front(), operations_ / (*t)[1].seconds * 1e-9, gbs};
+}
+
 }  // namespace nibblas::bench
