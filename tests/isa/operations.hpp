@@ -26,8 +26,8 @@ struct IsaOperations {
   void (*load_f16)(const std::byte* halves, float* out) noexcept;
   void (*load_bf16)(const std::byte* halves, float* out) noexcept;
   /// Scales, a byte each, of which an instruction set may load 8.
-  void (*load_u8)(const std::byte* bytes, float* out) noexcept;
-  void (*load_s8)(const std::byte* bytes, float* out) noexcept;
+  void (*load_u8)(const std::byte* rows, std::size_t column, float* out) noexcept;
+  void (*load_s8)(const std::byte* rows, std::size_t column, float* out) noexcept;
   /// 16-bit lanes of lanes * 4 bytes.
   void (*shift_right16_by)(const std::byte* words, int n, std::byte* out) noexcept;
   /// The dot of 32 codes of each lane, w[8][lanes][4], with x[32], plus bias. By largest code: 15, 31, 63, signed.

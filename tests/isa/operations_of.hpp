@@ -62,8 +62,12 @@ constexpr IsaOperations operations_of() {
   };
   o.load_f16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_f16(p)); };
   o.load_bf16 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_bf16(p)); };
-  o.load_u8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_u8_float(p)); };
-  o.load_s8 = [](const std::byte* p, float* out) noexcept { Isa::store(out, Isa::load_s8_float(p)); };
+  o.load_u8 = [](const std::byte* rows, std::size_t column, float* out) noexcept {
+    Isa::store(out, Isa::load_u8_float(rows, column));
+  };
+  o.load_s8 = [](const std::byte* rows, std::size_t column, float* out) noexcept {
+    Isa::store(out, Isa::load_s8_float(rows, column));
+  };
   o.shift_right16_by = [](const std::byte* p, int n, std::byte* out) noexcept {
     Isa::store_words(out, Isa::shift_right16_by(Isa::load_words(p), n));
   };

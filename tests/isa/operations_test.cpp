@@ -177,15 +177,18 @@ TEST_P(Operations, EveryF16AndBf16) {
 }
 
 TEST_P(Operations, EveryByte) {
-  for (unsigned first = 0; first < 256; first += static_cast<unsigned>(isa.lanes)) {
-    std::byte bytes[kMaxLanes];
-    for (unsigned i = 0; i < kMaxLanes; ++i) bytes[i] = static_cast<std::byte>(first + i);
-    float u8[kMaxLanes], s8[kMaxLanes];
-    isa.load_u8(bytes, u8);
-    isa.load_s8(bytes, s8);
-    for (unsigned i = 0; i < isa.lanes; ++i) {
-      EXPECT_EQ(u8[i], static_cast<float>(first + i));
-      EXPECT_EQ(s8[i], static_cast<float>(static_cast<std::int8_t>(first + i)));
+  for (unsigned first = 0; first < 256; first += kPanelRows) {
+    std::byte rows[kPanelRows];
+    for (unsigned r = 0; r < kPanelRows; ++r) rows[r] = static_cast<std::byte>(first + r);
+    for (std::size_t column = 0; column < kPanelRows / isa.lanes; ++column) {
+      float u8[kMaxLanes], s8[kMaxLanes];
+      isa.load_u8(rows, column, u8);
+      isa.load_s8(rows, column, s8);
+      for (std::size_t i = 0; i < isa.lanes; ++i) {
+        const std::size_t n = first + column * isa.lanes + i;
+        EXPECT_EQ(u8[i], static_cast<float>(n));
+        EXPECT_EQ(s8[i], static_cast<float>(static_cast<std::int8_t>(n)));
+      }
     }
   }
 }

@@ -74,12 +74,12 @@ struct Isa {
   }
   [[gnu::always_inline]] static I zero_int() noexcept { return _mm256_setzero_si256(); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return _mm256_cvtepi32_ps(a); }
-  /// One unsigned (signed) byte a row, as a float.
-  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
-    return to_float(_mm256_cvtepu8_epi32(load8(p)));
+  /// The unsigned (signed) byte of each row of a column, of 16 rows' bytes, as a float.
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* rows, std::size_t column) noexcept {
+    return to_float(_mm256_cvtepu8_epi32(load8(rows + column * lanes)));
   }
-  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
-    return to_float(_mm256_cvtepi8_epi32(load8(p)));
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* rows, std::size_t column) noexcept {
+    return to_float(_mm256_cvtepi8_epi32(load8(rows + column * lanes)));
   }
 
   // ---- rows of a file: fours[q] is somewhere in row 4q ----

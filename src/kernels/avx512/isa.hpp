@@ -79,12 +79,12 @@ struct Isa {
   }
   [[gnu::always_inline]] static I zero_int() noexcept { return _mm512_setzero_si512(); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return _mm512_cvtepi32_ps(a); }
-  /// One unsigned (signed) byte a row, as a float.
-  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
-    return to_float(_mm512_cvtepu8_epi32(x86::load16(p)));
+  /// The unsigned (signed) byte of each row of a column, of 16 rows' bytes, as a float.
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* rows, std::size_t) noexcept {
+    return to_float(_mm512_cvtepu8_epi32(x86::load16(rows)));
   }
-  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
-    return to_float(_mm512_cvtepi8_epi32(x86::load16(p)));
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* rows, std::size_t) noexcept {
+    return to_float(_mm512_cvtepi8_epi32(x86::load16(rows)));
   }
 
   // ---- rows of a file: fours[q] is somewhere in row 4q ----

@@ -38,8 +38,8 @@ struct KScales {
   template <class Isa>
   [[gnu::always_inline]] void get(std::size_t sub, std::size_t column, BlockScales<Isa>& s) const noexcept {
     const std::size_t row = column * Isa::lanes;
-    s.scale[0] = Isa::mul(Isa::load(d + row), Isa::load_u8_float(scale[sub] + row));
-    s.min = Isa::mul(Isa::load(dmin + row), Isa::load_u8_float(min[sub] + row));
+    s.scale[0] = Isa::mul(Isa::load(d + row), Isa::load_u8_float(scale[sub], column));
+    s.min = Isa::mul(Isa::load(dmin + row), Isa::load_u8_float(min[sub], column));
   }
 };
 

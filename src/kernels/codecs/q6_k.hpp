@@ -37,9 +37,9 @@ struct Q6_K {
                                             std::size_t column, BlockScales<Isa>& s) noexcept {
     const std::size_t row = column * Isa::lanes;
     const auto d = Isa::load(unpacked.d + row);
-    bytes += (4 * run + Sub) * 2 * kPanelRows + row;
+    bytes += (4 * run + Sub) * 2 * kPanelRows;
     for (std::size_t i = 0; i < 2; ++i) {
-      s.scale[i] = Isa::mul(d, Isa::load_s8_float(bytes + i * kPanelRows));
+      s.scale[i] = Isa::mul(d, Isa::load_s8_float(bytes + i * kPanelRows, column));
     }
   }
 };

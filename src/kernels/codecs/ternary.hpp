@@ -25,6 +25,8 @@ template <class Isa, std::size_t G>
 [[gnu::always_inline]] inline typename Isa::I ternary_codes(typename Isa::I word) noexcept {
   if constexpr (G == 0) {
     return Isa::bit_and(word, Isa::bytes(3));
+  } else if constexpr (G == 3 && ShiftsBytes<Isa>) {
+    return Isa::template shift8<-6>(word);
   } else {
     return Isa::bit_and(Isa::template shift_right16<2 * static_cast<int>(G)>(word), Isa::bytes(3));
   }

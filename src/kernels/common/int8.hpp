@@ -64,6 +64,12 @@ concept PairsTokens = requires(typename Isa::I a, typename Isa::I b) {
   Isa::pair_words(a, b);
 };
 
+/// An Isa whose products take four activations from a lane of a register.
+template <class Isa>
+concept NamesLanes = requires(const std::byte* codes) {
+  Isa::template x_word<0>(codes).x;
+};
+
 /// Activations 4G .. 4G + 3 of a token's 32, as Dots::step() takes them.
 template <class Isa, std::size_t G>
 [[gnu::always_inline]] inline auto x_word(const std::byte* codes) noexcept {
@@ -215,9 +221,9 @@ template <class Isa, class Codec, std::size_t C, std::size_t T>
 /// One token, 32 elements, C columns: each code is decoded and used up at once, a broadcast of x
 /// serves them all.
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
-[[gnu::always_inline]] inline void accumulate_one(const ColumnRef* col, std::size_t offset, auto run,
-                                                  const typename Codec::Unpacked* const* unpacked, const ActBlock& x,
-                                                  typename Isa::F* acc) noexcept {
+[[gnu::always_inline]] inline void accumulate_one(const ColumnRef (&col)[C], std::size_t offset, auto run,
+                                                  const typename Codec::Unpacked* const (&unpacked)[C],
+                                                  const ActBlock& x, typename Isa::F* acc) noexcept {
   constexpr std::size_t words = 8 / Codec::scales_per_32;
   for_each_index<Codec::scales_per_32>([&](auto part) __attribute__((always_inline)) {
     CodecDots<Isa, Codec> dots[C];
@@ -238,6 +244,23 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t C>
   });
 }
 
+/// accumulate_one() of columns First .. First + C of the whole panels that begin at col[0]. Said so that the distances
+/// of a panel's columns are constants.
+template <class Isa, class Codec, std::size_t Sub, std::size_t First, std::size_t C>
+[[gnu::always_inline]] inline void accumulate_one_of(const ColumnRef* col, std::size_t offset, auto run,
+                                                     const typename Codec::Unpacked* const* unpacked, const ActBlock& x,
+                                                     typename Isa::F* acc) noexcept {
+  constexpr std::size_t per_panel = kPanelRows / Isa::lanes;
+  ColumnRef beside[C];
+  const typename Codec::Unpacked* scales[C];
+  for (std::size_t c = 0; c < C; ++c) {
+    const std::size_t panel = (First + c) / per_panel * per_panel;
+    beside[c] = {col[panel].blocks, (First + c) % per_panel, nullptr};
+    scales[c] = unpacked[panel];
+  }
+  accumulate_one<Isa, Codec, Sub>(beside, offset, run, scales, x, acc + First);
+}
+
 template <class Isa, class Codec, std::size_t Sub, std::size_t C>
 [[gnu::always_inline]] inline void decode(const ColumnRef* col, std::size_t offset, auto run,
                                           const typename Codec::Unpacked* const* unpacked,
@@ -255,18 +278,28 @@ template <class Isa, class Codec, std::size_t Ahead, std::size_t together, std::
 [[gnu::always_inline]] inline void block_of_one(const TileArgs& a, const ColumnRef (&col)[C], std::size_t k,
                                                 std::size_t offset, UnpackedScales<Isa, Codec, C>& scales,
                                                 typename Isa::F (&acc)[C][1][1]) noexcept {
+  constexpr std::size_t per_panel = kPanelRows / Isa::lanes;
+  constexpr std::size_t step = C % per_panel == 0 ? std::max(together, per_panel) : C;
   scales.unpack(col, offset);
   for_each_sub<Codec, true>([&](auto run, auto sub) __attribute__((always_inline)) {
     prefetch_part<Isa, Codec, sub(), Ahead>(col, offset, run);
     const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
 #pragma GCC unroll 1
-    for (std::size_t c = 0; c < C; c += together) {
-      if constexpr (together > 1) {
-        accumulate_one<Isa, Codec, sub(), together>(col + c, offset, run, scales.of + c, x, &acc[c][0][0]);
-      } else {
+    for (std::size_t c = 0; c < C; c += step) {
+      // Loaded once for all columns, x would be broadcast to eight registers in place of two with lanes.
+      if constexpr (NamesLanes<Isa>) forget_loads();
+      if constexpr (together == 1) {
         DecodedColumns<Isa, 1> d;
         decode<Isa, Codec, sub(), 1>(col + c, offset, run, scales.of + c, d);
         accumulate<Isa, Codec, 1, 1>(d, x.codes, x.token, acc[c]);
+      } else if constexpr (C % per_panel == 0) {
+        for_each_index<step / together>([&](auto i) __attribute__((always_inline)) {
+          accumulate_one_of<Isa, Codec, sub(), i * together, together>(col + c, offset, run, scales.of + c, x,
+                                                                       &acc[c][0][0]);
+        });
+      } else {
+        static_assert(together == C);
+        accumulate_one<Isa, Codec, sub()>(col, offset, run, scales.of, x, &acc[0][0][0]);
       }
     }
   });

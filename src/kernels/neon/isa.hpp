@@ -154,14 +154,14 @@ struct Operations {
   [[gnu::always_inline]] static I zero_int() noexcept { return vdupq_n_s32(0); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return vcvtq_f32_s32(a); }
 
-  // ---- scales, a byte a row; what they are part of goes on for three bytes more ----
-  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
-    return vsubq_f32(vreinterpretq_f32_u32(vorrq_u32(spread(load8(p)), vdupq_n_u32(kInteger))),
-                     vdupq_n_f32(8388608.0f));
+  // ---- scales, a byte for each of a panel's rows ----
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* rows, std::size_t column) noexcept {
+    static constexpr std::uint8_t flip[16] = {0, 0, 0, 0, 0, 0, 0, 0, kInteger >> 24};
+    return vsubq_f32(integers(rows, column, flip), vdupq_n_f32(8388608.0f));
   }
-  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
-    const uint32x4_t bits = veorq_u32(spread(load8(p)), vdupq_n_u32(kInteger + 128));
-    return vsubq_f32(vreinterpretq_f32_u32(bits), vdupq_n_f32(8388608.0f + 128));
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* rows, std::size_t column) noexcept {
+    static constexpr std::uint8_t flip[16] = {128, 128, 128, 128, 128, 128, 128, 128, kInteger >> 24};
+    return vsubq_f32(integers(rows, column, flip), vdupq_n_f32(8388608.0f + 128));
   }
 
   // ---- codes to floats ----
@@ -207,10 +207,14 @@ struct Operations {
   /// 2^23 + n as bits of a float, for n < 2^23: a subtraction is cheaper than the conversion of an integer, which takes
   /// two slots of one pipe.
   static constexpr std::uint32_t kInteger = std::bit_cast<std::uint32_t>(8388608.0f);
-  /// The first four bytes, a lane each: a table's index past its end gives 0.
-  [[gnu::always_inline]] static uint32x4_t spread(uint8x8_t v) noexcept {
-    static constexpr std::uint8_t index[16] = {0, 255, 255, 255, 1, 255, 255, 255, 2, 255, 255, 255, 3, 255, 255, 255};
-    return vreinterpretq_u32_u8(vqtbl1q_u8(vcombine_u8(v, vdup_n_u8(0)), vld1q_u8(index)));
+  /// 2^23 + n for each byte n of a column. The eight bytes of it and its neighbour get the float's upper byte beside
+  /// them, and a table brings all to their places.
+  [[gnu::always_inline]] static F integers(const std::byte* rows, std::size_t column,
+                                           const std::uint8_t (&flip)[16]) noexcept {
+    static constexpr std::uint8_t index[2][16] = {{0, 9, 9, 8, 1, 9, 9, 8, 2, 9, 9, 8, 3, 9, 9, 8},
+                                                  {4, 9, 9, 8, 5, 9, 9, 8, 6, 9, 9, 8, 7, 9, 9, 8}};
+    const uint8x16_t both = vcombine_u8(load8(rows + column / 2 * 8), vdup_n_u8(0));
+    return vreinterpretq_f32_u8(vqtbl1q_u8(veorq_u8(both, vld1q_u8(flip)), vld1q_u8(index[column % 2])));
   }
   /// Four 16-bit numbers of rows 0 and 1, then of rows 2 and 3, to the upper halves of rows 0..3.
   [[gnu::always_inline]] static void upper_halves(I rows01, I rows23, I (&out)[4]) noexcept {

@@ -78,12 +78,12 @@ struct Isa {
   [[gnu::always_inline]] static I sub32(I a, I b) noexcept { return a - b; }
   [[gnu::always_inline]] static I zero_int() noexcept { return I(0); }
   [[gnu::always_inline]] static F to_float(I a) noexcept { return ::xsimd::to_float(a); }
-  /// One unsigned (signed) byte a row, as a float.
-  [[gnu::always_inline]] static F load_u8_float(const std::byte* p) noexcept {
-    return to_float(Target::widen(reinterpret_cast<const std::uint8_t*>(p)));
+  /// The unsigned (signed) byte of each row of a column, of 16 rows' bytes, as a float.
+  [[gnu::always_inline]] static F load_u8_float(const std::byte* rows, std::size_t column) noexcept {
+    return to_float(Target::widen(reinterpret_cast<const std::uint8_t*>(rows + column * lanes)));
   }
-  [[gnu::always_inline]] static F load_s8_float(const std::byte* p) noexcept {
-    return to_float(Target::widen(reinterpret_cast<const std::int8_t*>(p)));
+  [[gnu::always_inline]] static F load_s8_float(const std::byte* rows, std::size_t column) noexcept {
+    return to_float(Target::widen(reinterpret_cast<const std::int8_t*>(rows + column * lanes)));
   }
   [[gnu::always_inline]] static I broadcast32(const std::int32_t* p) noexcept { return I(*p); }
 
