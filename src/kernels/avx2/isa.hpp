@@ -176,6 +176,9 @@ struct Isa {
     return _mm256_permutevar_ps(_mm256_setr_ps(-1, 0, 1, 2, -1, 0, 1, 2), v);
   }
 
+  /// On Zen 3, which is as new as its CPUs without AVX-512 get, one token takes a third to a half less time without
+  /// prefetches (q8_0 0.71 to 1.19 of DRAM, q4_0 0.88 to 0.97); with AVX-512 on Zen 5 they were a tenth faster.
+  static constexpr bool follows_small_blocks = true;
   [[gnu::always_inline]] static void prefetch(const std::byte* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
   }

@@ -133,5 +133,19 @@ template <class Isa, class Codec, std::size_t Sub, std::size_t AheadElems = pref
   }
 }
 
+/// An Isa whose CPUs follow few tokens' loops over small blocks by themselves: the same loads again and again, of four
+/// panels side by side.
+template <class Isa>
+concept FollowsSmallBlocks = Isa::follows_small_blocks;
+
+/// prefetch_part() of loops with Looped runs.
+template <class Isa, class Codec, std::size_t Sub, std::size_t AheadElems = prefetch_elems(panel_layout(Codec::dtype)),
+          std::size_t C>
+[[gnu::always_inline]] inline void prefetch_run(const ColumnRef (&col)[C], std::size_t offset, auto run) noexcept {
+  if constexpr (!FollowsSmallBlocks<Isa> || panel_layout(Codec::dtype).block_elems != kActBlock) {
+    prefetch_part<Isa, Codec, Sub, AheadElems>(col, offset, run);
+  }
+}
+
 }  // namespace
 }  // namespace nibblas

@@ -91,7 +91,7 @@ void f32_block_few(const TileArgs& a, const ColumnRef (&col)[C]) noexcept {
   for (std::size_t k = a.k0; k < a.k1; k += layout.block_elems, offset += layout.block_bytes) {
     scales.unpack(col, offset);
     for_each_sub<Codec, true>([&](auto run, auto sub) __attribute__((always_inline)) {
-      prefetch_part<Isa, Codec, sub()>(col, offset, run);
+      prefetch_run<Isa, Codec, sub()>(col, offset, run);
       if constexpr (sub() % U == 0) {
 #pragma GCC unroll 1
         for (std::size_t c = 0; c < C; c += together) {

@@ -282,7 +282,7 @@ template <class Isa, class Codec, std::size_t Ahead, std::size_t together, std::
   constexpr std::size_t step = C % per_panel == 0 ? std::max(together, per_panel) : C;
   scales.unpack(col, offset);
   for_each_sub<Codec, true>([&](auto run, auto sub) __attribute__((always_inline)) {
-    prefetch_part<Isa, Codec, sub(), Ahead>(col, offset, run);
+    prefetch_run<Isa, Codec, sub(), Ahead>(col, offset, run);
     const ActBlock x = act_block(a.x, 1, k / kActBlock + sub_index<Codec>(run, sub));
 #pragma GCC unroll 1
     for (std::size_t c = 0; c < C; c += step) {
