@@ -17,6 +17,10 @@
 namespace nibblas::test {
 namespace {
 
+// Plans follow the caches, so they are given: with the smaller one, long rows of f32 take the path of long panels.
+constexpr CacheInfo kLargeL2{.l1d = 48 << 10, .l2 = 2 << 20, .l3 = 32 << 20};
+constexpr CacheInfo kSmallL2{.l1d = 32 << 10, .l2 = 256 << 10, .l3 = 8 << 20};
+
 struct Run {
   ExactCase kind{DType::q8_0, Compute::int8, 32};
   std::size_t M = 1, N = 1, K = 32;
@@ -24,6 +28,7 @@ struct Run {
   bool packed = false;
   std::size_t threads = 1;
   TileOverride tiles = {};
+  CacheInfo caches = kLargeL2;
 };
 
 /// Bytes of the panel form of elements [k0, k1) of 16 rows.
@@ -99,10 +104,9 @@ class Trace {
     EXPECT_LE(t.panels.size(), kMaxTilePanels);
     EXPECT_LT(t.k0, t.k1);
     EXPECT_TRUE(t.k1 == run_.K || t.k1 % 32 == 0);
-    if (t.k0 != 0) {  // goes on where this thread's last call stopped
-      const SpyProvider::Tile& last = last_[t.thread];
+    SpyProvider::Tile& last = last_[{t.thread, t.x}];
+    if (t.k0 != 0) {  // goes on where this thread's last call for these tokens stopped
       EXPECT_EQ(last.k1, t.k0);
-      EXPECT_EQ(last.x, t.x);
       EXPECT_EQ(last.state, t.state);
       EXPECT_EQ(last.panels.size(), t.panels.size());
     }
@@ -113,14 +117,14 @@ class Trace {
       EXPECT_EQ((done_[{panel, t.x}]), t.k0) << "panel " << panel;
       done_[{panel, t.x}] = t.k1;
     }
-    last_[t.thread] = t;
+    last = t;
   }
 
   const Run& run_;
   const PackedWeights* packed_;
-  std::map<const std::byte*, std::size_t> tokens_of_;                     // by prepared tile
-  std::map<std::pair<std::size_t, const std::byte*>, std::size_t> done_;  // (panel, tile) -> elements of K
-  std::map<std::thread::id, SpyProvider::Tile> last_;
+  std::map<const std::byte*, std::size_t> tokens_of_;                               // by prepared tile
+  std::map<std::pair<std::size_t, const std::byte*>, std::size_t> done_;            // (panel, tile) -> elements of K
+  std::map<std::pair<std::thread::id, const std::byte*>, SpyProvider::Tile> last_;  // by thread and prepared tile
 };
 
 /// One checked call. Returns stats.weight_bytes.
@@ -129,7 +133,7 @@ std::size_t traced(const Run& r, std::size_t splits = 1) {
   KernelRegistry registry = KernelRegistry::builtin(host_cpu(), {});
   EXPECT_TRUE(registry.add(spy));
   ThreadsExecutor executor(r.threads);
-  Context context{.registry = &registry, .executor = &executor, .caches = nullptr, .workspace = {}};
+  Context context{.registry = &registry, .executor = &executor, .caches = &r.caches, .workspace = {}};
   const ExactProblem p(r.kind.dtype, r.M, r.N, r.K);
   Output y(r.M, r.N, 1);
   MatmulStats stats;
@@ -176,14 +180,17 @@ TEST(DriverContract, LongRowsAreWalkedInRangesWithTheirState) {
     for (const std::size_t M : {1u, 20u, 50u}) {
       for (const std::size_t k_chunk : {64u, 128u, 500u, 0u}) {
         for (const bool packed : {false, true}) {
-          SCOPED_TRACE(testing::Message() << to_string(kind.dtype) << " M=" << M << " k_chunk=" << k_chunk
-                                          << (packed ? " packed" : " zero-copy"));
-          traced({.kind = kind,
-                  .M = M,
-                  .N = 16 * 5 + 1,
-                  .K = kind.block == 1 ? 1001u : 992u,
-                  .packed = packed,
-                  .tiles = {0, k_chunk, 0}});
+          for (const CacheInfo& caches : {kLargeL2, kSmallL2}) {
+            SCOPED_TRACE(testing::Message() << to_string(kind.dtype) << " M=" << M << " k_chunk=" << k_chunk
+                                            << (packed ? " packed" : " zero-copy") << ", L2 of " << caches.l2);
+            traced({.kind = kind,
+                    .M = M,
+                    .N = 16 * 5 + 1,
+                    .K = kind.block == 1 ? 1001u : 992u,
+                    .packed = packed,
+                    .tiles = {0, k_chunk, 0},
+                    .caches = caches});
+          }
         }
       }
     }
