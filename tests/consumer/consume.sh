@@ -34,7 +34,7 @@ fi
 case $mode in
   static) options=(-DBUILD_SHARED_LIBS=OFF) ;;
   shared) options=(-DBUILD_SHARED_LIBS=ON "${scalar_only[@]}") ;;
-  hostile) options=(-DBUILD_SHARED_LIBS=ON "-DCMAKE_CXX_FLAGS=-Ofast -flto -march=native -ffp-contract=fast") ;;
+  hostile) options=(-DBUILD_SHARED_LIBS=ON -DNIBBLAS_ISA_AVX512=OFF "-DCMAKE_CXX_FLAGS=-Ofast -flto -march=native -ffp-contract=fast") ;;
   *) echo "unknown mode $mode" >&2; exit 2 ;;
 esac
 if [[ $mode == static && -n $BUILT ]]; then
