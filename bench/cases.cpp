@@ -14,10 +14,6 @@ namespace {
 
 using Sources = std::vector<std::shared_ptr<const WeightSource>>;
 
-constexpr Shape kDefaultShapes[] = {{1024, 1024}, {4096, 1024}, {4096, 4096}};
-constexpr std::size_t kDefaultM[] = {1, 16};
-constexpr std::size_t kDefaultSimdM = 512;
-
 Sources made_sources(const RunOptions& options, std::vector<Skipped>& skipped) {
   std::vector<Shape> shapes = options.shapes;
   if (shapes.empty()) shapes.assign(std::begin(kDefaultShapes), std::end(kDefaultShapes));
@@ -44,7 +40,9 @@ Sources file_sources(const gguf::File& file, std::vector<Skipped>& skipped) {
   Sources sources;
   for (const gguf::Tensor& t : file.tensors()) {
     const Result<WeightView> view = t.weights();
-    if (!view) {
+    if (t.ne.size() < 2) {
+      skipped.push_back({t.name, "a vector, no matrix"});
+    } else if (!view) {
       skipped.push_back({t.name, view.status().message()});
     } else {
       sources.push_back(

@@ -26,6 +26,11 @@ struct WeightSource {
   std::string label() const;  ///< the tensor's name, or the shape
 };
 
+/// What run takes when nothing is named.
+inline constexpr Shape kDefaultShapes[] = {{1024, 1024}, {4096, 1024}, {4096, 4096}};
+inline constexpr std::size_t kDefaultM[] = {1, 16};
+inline constexpr std::size_t kDefaultSimdM = 512;  ///< but on scalar code and tensors of a file
+
 struct Case {
   std::shared_ptr<const WeightSource> source;
   Compute compute = Compute::f32;

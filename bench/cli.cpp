@@ -8,6 +8,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "cases.hpp"
 #include "peers/peer.hpp"
 
 namespace nibblas::bench {
@@ -113,16 +114,36 @@ RunOptions to_options(RunText& text, const std::vector<std::string>& extras) {
   return o;
 }
 
+/// What a command runs where nothing is named, as its help says it.
+struct ProductDefaults {
+  std::string shapes, m, weights;
+};
+
+ProductDefaults run_defaults() {
+  std::vector<std::string> shapes;
+  for (const Shape& s : kDefaultShapes) shapes.push_back(fmt::format("{}x{}", s.K, s.N));
+  return {fmt::format("{}", fmt::join(shapes, ",")),
+          fmt::format("{}, without --gguf {} too", fmt::join(kDefaultM, ","), kDefaultSimdM), "all"};
+}
+
+/// One product.
+const ProductDefaults kTilingDefaults{"4096x4096", "64", "f32"};
+
 /// What run and tiling have in common.
-void add_product_options(CLI::App& run, RunText& text) {
-  run.add_option("--shapes", text.shapes, "weights as KxN,...: K inputs, N outputs")->delimiter(',');
-  run.add_option("--m", text.m, "tokens (rows of X): 1,4,16,...")->delimiter(',');
-  run.add_option("--weights", text.weights, "all, or a list of: " + dtype_names())->delimiter(',');
+void add_product_options(CLI::App& run, RunText& text, const ProductDefaults& defaults) {
+  const auto help = [](std::string_view what, std::string_view otherwise) {
+    return fmt::format("{} (default {})", what, otherwise);
+  };
+  run.add_option("--shapes", text.shapes, help("weights as KxN,...: K inputs, N outputs", defaults.shapes))
+      ->delimiter(',');
+  run.add_option("--m", text.m, help("tokens (rows of X): 1,4,16,...", defaults.m))->delimiter(',');
+  run.add_option("--weights", text.weights, help("all, or a list of: " + dtype_names(), defaults.weights))
+      ->delimiter(',');
   run.add_option("--compute", text.computes, "default (the format's own), all, or a list of: f32, int8, int8_token")
       ->delimiter(',');
   run.add_option("--provider", text.providers, "only these providers (see info); default: the registry's choice")
       ->delimiter(',');
-  run.add_option("--threads", text.threads, "thread counts: 1,2,...")->delimiter(',');
+  run.add_option("--threads", text.threads, help("thread counts: 1,2,...", "1"))->delimiter(',');
   CLI::Option* packed = run.add_flag("--packed", text.packed, "weights packed into panels (default)");
   run.add_flag("--zero-copy", text.zero_copy, "weights as they lie in a file")->excludes(packed);
   run.add_flag("--hot", text.out.hot, "one set of weights again and again, instead of more than 600 MB in turn");
@@ -131,7 +152,7 @@ void add_product_options(CLI::App& run, RunText& text) {
 }
 
 void add_run_options(CLI::App& run, RunText& text) {
-  add_product_options(run, text);
+  add_product_options(run, text, run_defaults());
   run.add_option("--gguf", text.out.gguf, "run the tensors of this file");
   run.add_option("--peer", text.out.peers, "time these beside ours: ggml, openblas, onednn (see bench/get-peers.sh)")
       ->delimiter(',');
@@ -145,17 +166,16 @@ void add_run_options(CLI::App& run, RunText& text) {
 }
 
 void add_tiling_options(CLI::App& tiling, RunText& text, TilingOptions& out) {
-  add_product_options(tiling, text);
+  add_product_options(tiling, text, kTilingDefaults);
   tiling.add_option("--row-block", out.row_block, "panels of 16 rows, of the plan with a fixed row block (default 8)")
       ->check(CLI::PositiveNumber);
   tiling.add_flag("--sweep", out.sweep, "row blocks of 1, 2, 4, ... panels, too");
 }
 
-/// One product of few shapes unless more are named.
 TilingOptions to_options(RunText& text, TilingOptions out) {
-  if (text.weights.empty()) text.weights = {"f32"};
-  if (text.shapes.empty()) text.shapes = {"4096x4096"};
-  if (text.m.empty()) text.m = {"64"};
+  if (text.weights.empty()) text.weights = {kTilingDefaults.weights};
+  if (text.shapes.empty()) text.shapes = {kTilingDefaults.shapes};
+  if (text.m.empty()) text.m = {kTilingDefaults.m};
   out.run = to_options(text, std::vector<std::string>{});
   return out;
 }
@@ -173,7 +193,7 @@ void add_layer_options(CLI::App& layer, LayerText& text) {
   layer.add_option("--kv-heads", o.kv_heads, "heads of K and V (default 8)")->check(CLI::PositiveNumber);
   layer.add_option("--weights", text.weights, "default f32,q8_0,q4_0,q4_k")->delimiter(',');
   layer.add_option("--m", text.m, "tokens: default 1,16,128")->delimiter(',');
-  layer.add_option("--threads", text.threads, "thread counts: 1,2,...")->delimiter(',');
+  layer.add_option("--threads", text.threads, "thread counts: 1,2,... (default 1)")->delimiter(',');
   layer.add_option("--provider", o.provider, "only this one (see info); default: the registry's choice");
   layer.add_flag("--hot", o.hot, "one set of weights again and again, instead of more than 600 MB in turn");
   layer.add_option("--json", o.json, "write the results to this file");

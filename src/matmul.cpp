@@ -89,7 +89,7 @@ Result<std::size_t> needed(const WeightSource& w, std::size_t M, Context& contex
 }
 
 std::string explain(const WeightSource& w, std::size_t M, Context& context, const MatmulOptions& options) try {
-  if (Status s = check_weights(w); !s) return s.message();
+  if (Status s = check_weights(w); !s) return s.message() + "\n";
   std::string text = registry_of(context).explain(request_for(w, M, options));
   if (const Result<const Kernel*> kernel = choose_kernel(context, request_for(w, M, options)); kernel) {
     if (Status s = check_kernel(**kernel, w); !s) text.append("refused: ").append(s.message()).append("\n");

@@ -120,9 +120,12 @@ TEST(Cases, FilesBringTheirTensors) {
   o.gguf = "stories260K-f32.gguf";
   const auto list = make_cases(o, registry, &*file);
   ASSERT_TRUE(list.ok());
-  EXPECT_EQ(list->cases.size(), file->tensors().size() * 2) << "M = 1 and 16";
-  const auto one_row = [](const Case& c) { return c.source->N == 1; };
-  EXPECT_TRUE(std::any_of(list->cases.begin(), list->cases.end(), one_row)) << "norms are 1-D";
+  const auto matrix = [](const gguf::Tensor& t) { return t.ne.size() == 2; };
+  const auto matrices = static_cast<std::size_t>(std::ranges::count_if(file->tensors(), matrix));
+  EXPECT_EQ(list->cases.size(), matrices * 2) << "M = 1 and 16";
+  ASSERT_EQ(list->skipped.size(), file->tensors().size() - matrices);
+  EXPECT_FALSE(list->skipped.empty()) << "norms are 1-D";
+  for (const Skipped& s : list->skipped) EXPECT_EQ(s.reason, "a vector, no matrix") << s.name;
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ TEST_F(Errors, NullPointers) {
   refused(PackedWeights::pack(W, context).status(), StatusCode::invalid_argument, {"data is null"});
   refused(workspace_size(W, 3, context).status(), StatusCode::invalid_argument, {"data is null"});
   EXPECT_NE(explain(W, 3, context).find("data is null"), std::string::npos);
+  EXPECT_TRUE(explain(W, 3, context).ends_with("\n")) << "like the lines of a choice";
   refused(matmul(PackedWeights{}, p.rows(), Y, context), StatusCode::invalid_argument, {"empty"});
 }
 

@@ -324,7 +324,7 @@ void ternary_f32_few_tile(const TileArgs& a) noexcept {
       });
 }
 
-/// Tokens that share the indices of a pair table's entries (measured: docs/performance.md).
+/// Tokens that share the indices of a pair table's entries (measured: docs/tuning.md).
 template <class Isa>
 constexpr std::size_t kFewTernaryTokens = HasLookup16<Isa> ? 4 : 1;
 
