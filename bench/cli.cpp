@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "cases.hpp"
 #include "peers/peer.hpp"
@@ -129,11 +130,14 @@ ProductDefaults run_defaults() {
 /// One product.
 const ProductDefaults kTilingDefaults{"4096x4096", "64", "f32"};
 
+/// An option's help with what is taken when it is not given.
+template <class Value>
+std::string help(std::string_view what, Value&& otherwise) {
+  return fmt::format("{} (default {})", what, std::forward<Value>(otherwise));
+}
+
 /// What run and tiling have in common.
 void add_product_options(CLI::App& run, RunText& text, const ProductDefaults& defaults) {
-  const auto help = [](std::string_view what, std::string_view otherwise) {
-    return fmt::format("{} (default {})", what, otherwise);
-  };
   run.add_option("--shapes", text.shapes, help("weights as KxN,...: K inputs, N outputs", defaults.shapes))
       ->delimiter(',');
   run.add_option("--m", text.m, help("tokens (rows of X): 1,4,16,...", defaults.m))->delimiter(',');
@@ -143,12 +147,13 @@ void add_product_options(CLI::App& run, RunText& text, const ProductDefaults& de
       ->delimiter(',');
   run.add_option("--provider", text.providers, "only these providers (see info); default: the registry's choice")
       ->delimiter(',');
-  run.add_option("--threads", text.threads, help("thread counts: 1,2,...", "1"))->delimiter(',');
+  run.add_option("--threads", text.threads, help("thread counts: 1,2,...", fmt::join(text.out.threads, ",")))
+      ->delimiter(',');
   CLI::Option* packed = run.add_flag("--packed", text.packed, "weights packed into panels (default)");
   run.add_flag("--zero-copy", text.zero_copy, "weights as they lie in a file")->excludes(packed);
   run.add_flag("--hot", text.out.hot, "one set of weights again and again, instead of more than 600 MB in turn");
   run.add_option("--json", text.out.json, "write the results to this file");
-  run.add_option("--time", text.out.seconds, "seconds of timing a case (default 0.5)");
+  run.add_option("--time", text.out.seconds, help("seconds of timing a case", text.out.seconds));
 }
 
 void add_run_options(CLI::App& run, RunText& text) {
@@ -167,7 +172,9 @@ void add_run_options(CLI::App& run, RunText& text) {
 
 void add_tiling_options(CLI::App& tiling, RunText& text, TilingOptions& out) {
   add_product_options(tiling, text, kTilingDefaults);
-  tiling.add_option("--row-block", out.row_block, "panels of 16 rows, of the plan with a fixed row block (default 8)")
+  tiling
+      .add_option("--row-block", out.row_block,
+                  help("panels of 16 rows, of the plan with a fixed row block", out.row_block))
       ->check(CLI::PositiveNumber);
   tiling.add_flag("--sweep", out.sweep, "row blocks of 1, 2, 4, ... panels, too");
 }
@@ -187,17 +194,19 @@ struct LayerText {
 
 void add_layer_options(CLI::App& layer, LayerText& text) {
   LayerOptions& o = text.out;
-  layer.add_option("--hidden", o.hidden, "width of the model (default 4096)")->check(CLI::PositiveNumber);
-  layer.add_option("--ffn", o.ffn, "width inside the SwiGLU block (default 11008)")->check(CLI::PositiveNumber);
-  layer.add_option("--heads", o.heads, "attention heads (default 32)")->check(CLI::PositiveNumber);
-  layer.add_option("--kv-heads", o.kv_heads, "heads of K and V (default 8)")->check(CLI::PositiveNumber);
-  layer.add_option("--weights", text.weights, "default f32,q8_0,q4_0,q4_k")->delimiter(',');
-  layer.add_option("--m", text.m, "tokens: default 1,16,128")->delimiter(',');
-  layer.add_option("--threads", text.threads, "thread counts: 1,2,... (default 1)")->delimiter(',');
+  layer.add_option("--hidden", o.hidden, help("width of the model", o.hidden))->check(CLI::PositiveNumber);
+  layer.add_option("--ffn", o.ffn, help("width inside the SwiGLU block", o.ffn))->check(CLI::PositiveNumber);
+  layer.add_option("--heads", o.heads, help("attention heads", o.heads))->check(CLI::PositiveNumber);
+  layer.add_option("--kv-heads", o.kv_heads, help("heads of K and V", o.kv_heads))->check(CLI::PositiveNumber);
+  layer.add_option("--weights", text.weights, help("weights of all matrices", fmt::join(text.weights, ",")))
+      ->delimiter(',');
+  layer.add_option("--m", text.m, help("tokens", fmt::join(text.m, ",")))->delimiter(',');
+  layer.add_option("--threads", text.threads, help("thread counts: 1,2,...", fmt::join(text.threads, ",")))
+      ->delimiter(',');
   layer.add_option("--provider", o.provider, "only this one (see info); default: the registry's choice");
   layer.add_flag("--hot", o.hot, "one set of weights again and again, instead of more than 600 MB in turn");
   layer.add_option("--json", o.json, "write the results to this file");
-  layer.add_option("--time", o.seconds, "seconds of timing a case (default 0.5)");
+  layer.add_option("--time", o.seconds, help("seconds of timing a case", o.seconds));
 }
 
 LayerOptions to_options(const LayerText& text) {

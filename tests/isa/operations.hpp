@@ -25,7 +25,7 @@ struct IsaOperations {
   void (*fnma)(const float* a, const float* b, const float* c, float* out) noexcept;
   void (*load_f16)(const std::byte* halves, float* out) noexcept;
   void (*load_bf16)(const std::byte* halves, float* out) noexcept;
-  /// Scales, a byte each, of which an instruction set may load 8.
+  /// Scales of a panel's rows, a byte each; those of a column.
   void (*load_u8)(const std::byte* rows, std::size_t column, float* out) noexcept;
   void (*load_s8)(const std::byte* rows, std::size_t column, float* out) noexcept;
   /// 16-bit lanes of lanes * 4 bytes.
